@@ -1,0 +1,1 @@
+"""Language-model proofs, written and judged: ProverBench and VerifierBench."""

@@ -1,0 +1,1 @@
+"""compressionbench: the same theorems with fewer kernel nodes."""

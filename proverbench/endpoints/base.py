@@ -1,0 +1,143 @@
+"""What the rest of the program knows of an endpoint.
+
+An :class:`Endpoint` makes **one attempt** of one call and says what came. Retries, limits, money and
+the choice of what to ask are others' work (``retry.py``, ``limits.py``, ``caller.py``).
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call, as an endpoint needs to see it."""
+
+    role: str
+    """``policy``, ``verifier`` or ``meta``."""
+    prompt: str
+    """The whole prompt, sent as one user message."""
+    key: str
+    """The call's key as text (records.CallKey.text), for seeds, replay, batches and messages."""
+    seed: int | None = None
+    """This call's own seed, when the config sets a base seed."""
+    cacheable_chars: int = 0
+    """Length of the prefix of ``prompt`` that many calls share; 0 when none does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What an endpoint answered; the text is untouched."""
+
+    text: str
+    finish_reason: str | None
+    reasoning: str | None = None
+    """Reasoning returned apart from the text; stored, never parsed."""
+    refused: str | None = None
+    """WHY, when the provider refused the request for its content: ``context_length``, ``content_policy``."""
+    usage: dict[str, Any] | None = None
+    """Token counts as the provider sent them (usage.py reads them)."""
+    model: str | None = None
+    """The model name that the server reported."""
+    fingerprint: str | None = None
+    """The server's ``system_fingerprint`` or like, if any."""
+    response_id: str | None = None
+
+
+class Endpoint(Protocol):
+    """Somewhere that calls go. Implement this to add a kind (docs/endpoints.md)."""
+
+    async def complete(self, request: Request) -> Reply:
+        """Make one attempt.
+
+        Raises:
+            TransientError: Another attempt may succeed (and its children for 429 and timeouts).
+            CallFailedError: This call will not be answered.
+            FatalEndpointError: No call will be.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Release connections. Called once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The outcome of a call that got a reply."""
+
+    reply: Reply
+    latency_s: float
+    """Time of the successful attempt, in seconds."""
+    attempts: int
+    """Attempts made, this one included."""
+    abandoned: int = 0
+    """Attempts given up after waiting (timeouts); the provider may have billed them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The outcome of a call that got none, after all retries."""
+
+    error_kind: str
+    message: str
+    status: int | None
+    attempts: int
+    abandoned: int = 0
+
+
+Outcome = Answered | Unanswered
+
+
+class Priority:
+    """Who goes first when a slot is free; lower is sooner. Judging before new proofs leaves no judging tail."""
+
+    RETRY = 0
+    META = 1
+    VERIFIER = 2
+    POLICY = 3
+
+
+@dataclass(slots=True)
+class EndpointState:
+    """Live counters of one endpoint, read by the progress line and timing.json."""
+
+    in_flight: int = 0
+    backing_off: int = 0
+    concurrency: int = 0
+    """The present limit, after lowering and recovery."""
+    answered: int = 0
+    unanswered: int = 0
+    attempts: int = 0
+    abandoned: int = 0
+    notes: list[str] = field(default_factory=list)
+    """One-time remarks for the user, e.g. that the first reply had no finish reason."""
+
+
+class Caller(Protocol):
+    """An endpoint with its retries and limits: what sampling and judging use.
+
+    One caller per endpoint, shared by all roles and stages that name it. Use: ``await acquire(priority)``, then
+    exactly one ``await call(request)``, which always frees the slot; or ``release()`` to give it back unused.
+    """
+
+    state: EndpointState
+
+    async def acquire(self, priority: int) -> None:
+        """Wait for a free slot; waiters of a lower ``priority`` number go first, then first come first served."""
+        ...
+
+    def release(self) -> None:
+        """Give an acquired slot back without calling."""
+        ...
+
+    async def call(self, request: Request) -> Outcome:
+        """Ask, with retries, in the slot that is held; while backing off the slot is lent to others.
+
+        Raises:
+            FatalEndpointError: No call will be answered; the run should stop.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Release connections."""
+        ...

@@ -1,0 +1,1 @@
+"""Scores and statistics: records or arrays in, numbers out; no I/O."""

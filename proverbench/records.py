@@ -1,0 +1,303 @@
+"""What crosses a module or a file, and the project's glossary.
+
+Words: a *policy* writes a *sample* (one proof, index 0..S-1, a list of zero-based *steps*); a *verifier* gives
+*repeats* 0..R-1, each a *judgment*, whose parsed form is a *verdict*; a *meta-verifier* grades a judgment's
+explanation with a *level*. *Role*: policy, verifier, meta. *Endpoint*: where a role's calls go. *Call*: one request.
+*Run*: one folder. *Split*: ``all``, ``ugd``, ``qe`` or another domain. A reply is *valid* or *invalid*; a call is
+*answered* or *unanswered*.
+
+Machine-written lines are msgspec structs, because a run has up to millions of them and they are read partially;
+what people write (configs, data rows) is checked by pydantic models in config.py and data.py.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+Task = Literal["prover", "verifier"]
+Role = Literal["policy", "verifier", "meta"]
+
+LEVEL_SCORES: dict[str, float] = {
+    "EXACT_MATCH": 1.0,
+    "BASIC_MATCH": 0.75,
+    "POOR_MATCH": 0.5,
+    "WRONG_POLARITY": 0.0,
+}
+"""Meta levels and their credit (docs/metrics.md)."""
+
+PROTOCOL = "basic-v1"
+"""Name of the parsing rules (docs/metrics.md, "Validity")."""
+
+
+class CallKey(msgspec.Struct, frozen=True, order=True):
+    """Which call: unique within a run."""
+
+    role: str
+    id: str
+    """``problem_id`` in ProverBench, ``proof_id`` in VerifierBench."""
+    sample: int = 0
+    """Sample index; always 0 in VerifierBench."""
+    repeat: int = 0
+    """Repeat index; always 0 for the policy."""
+
+    @property
+    def text(self) -> str:
+        """``verifier/ID/SAMPLE/REPEAT``; an ID may hold slashes."""
+        return f"{self.role}/{self.id}/{self.sample}/{self.repeat}"
+
+    @classmethod
+    def parse(cls, text: str) -> "CallKey":
+        """Read what :attr:`text` writes.
+
+        Raises:
+            ValueError: If it is no such text.
+        """
+        role, _, rest = text.partition("/")
+        item, sample, repeat = rest.rsplit("/", 2)
+        return cls(role, item, int(sample), int(repeat))
+
+
+class Annotation(msgspec.Struct, frozen=True):
+    """A human's findings on one proof (design of the published data)."""
+
+    first_fatal_error_step: int
+    recoverable_error_steps: list[int]
+    reviewer_comment: str = ""
+    first_error_reason: str = ""
+    remark: str = ""
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One ProverBench row, normalised."""
+
+    problem_id: str
+    problem: str
+    reference_solution: str = ""
+    reference_answer: str = ""
+    domain: str | None = None
+    subject: str = ""
+    source_id: str = ""
+
+
+class Proof(Problem, frozen=True, kw_only=True):
+    """One VerifierBench row, normalised: a human-annotated proof."""
+
+    proof_id: str
+    steps: list[str]
+    policy: str | None = None
+    """Who wrote the proof, if known."""
+    annotation: Annotation
+    is_correct: bool
+    first_error_step: int
+    """Smallest annotated error step, -1 if none."""
+
+
+Row = Problem | Proof
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """A valid judgment's content."""
+
+    first_error_step: int
+    """Zero-based index of the earliest wrong step; -1: no error found."""
+    assessment: str
+    """Raw text between the tags, stripped."""
+    errors: str
+    """Raw text between the tags, stripped; empty when the proof is right."""
+
+
+class MetaJudgment(msgspec.Struct, frozen=True):
+    """What the meta-verifier said of one judgment."""
+
+    valid: bool
+    level: str | None = None
+    reason: str | None = None
+    """Reason code when invalid; ``verifier_invalid`` when it was not asked; ``unanswered`` when closed unanswered."""
+
+
+class Judgment(msgspec.Struct, frozen=True, kw_only=True):
+    """One repeat of the verifier on one proof."""
+
+    repeat: int = 0
+    valid: bool
+    first_error_step: int | None = None
+    reason: str | None = None
+    """Reason code when invalid; ``unanswered`` when the run was closed without an answer."""
+    assessment: str | None = None
+    errors: str | None = None
+    meta: MetaJudgment | None = None
+
+
+class ProofRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
+    """One line of records.jsonl: a proof and its judgments.
+
+    ``proof_id`` and the label fields are VerifierBench's, ``sample_index`` and ``generation_error`` ProverBench's.
+    """
+
+    problem_id: str = ""
+    proof_id: str | None = None
+    sample_index: int = 0
+    domain: str | None = None
+    subject: str = ""
+    policy: str | None = None
+    """Model that wrote the proof."""
+    complete: bool = True
+    """False while a call of this proof is unanswered and not closed by ``--final``."""
+    generation_error: str | None = None
+    """Reason code of an invalid generation (``unanswered`` when closed so), else None."""
+    steps: list[str] = []
+    """The proof; also what could be read of an invalid generation. Empty when there is none."""
+    neutralised: int = 0
+    """Replacements made in what the verifier was shown (docs/metrics.md, "Neutralising")."""
+    judgments: list[Judgment] = []
+    """Answered (or closed) repeats, in order of ``repeat``; fewer than R while incomplete."""
+    annotation: Annotation | None = None
+    is_correct: bool | None = None
+    first_error_step: int | None = None
+    """The human's first error step, -1 if none; None in ProverBench."""
+    score: float | None = None
+    """ProverBench: 1.0 if accepted (all R judgments valid and -1) else 0.0; VerifierBench: mean polarity credit.
+    None while incomplete."""
+
+    @property
+    def key(self) -> str:
+        """Unique name within a run: the proof's id, or problem and sample."""
+        return self.proof_id if self.proof_id is not None else f"{self.problem_id}/{self.sample_index}"
+
+
+class CallLine(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One answered call in calls.jsonl; holds no verdict. Text fields hold no lone surrogate."""
+
+    type: Literal["call"] = "call"
+    role: str
+    id: str
+    sample: int = 0
+    repeat: int = 0
+    prompt_sha256: str = ""
+    text: str = ""
+    text_b64: str | None = None
+    """The exact text, UTF-8 with surrogatepass, base64; only where ``text`` had to be changed."""
+    reasoning: str | None = None
+    finish_reason: str | None = None
+    refused: str | None = None
+    usage: dict[str, Any] | None = None
+    model: str | None = None
+    fingerprint: str | None = None
+    response_id: str | None = None
+    latency_s: float = 0.0
+    attempts: int = 1
+    abandoned: int = 0
+    at: str = ""
+    """UTC time of the answer, ISO 8601."""
+    batch: str | None = None
+    """Id of the batch that answered it, if one did."""
+
+    @property
+    def key(self) -> CallKey:
+        """The call's key."""
+        return CallKey(self.role, self.id, self.sample, self.repeat)
+
+
+class AttemptLine(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A call that ended unanswered, in calls.jsonl."""
+
+    type: Literal["attempt"] = "attempt"
+    role: str
+    id: str
+    sample: int = 0
+    repeat: int = 0
+    error: str = ""
+    """Short stable word, e.g. ``timeout``, ``http_503``, ``cancelled``."""
+    message: str = ""
+    status: int | None = None
+    attempts: int = 1
+    abandoned: int = 0
+    at: str = ""
+
+
+class RoleIdentity(msgspec.Struct, frozen=True, kw_only=True):
+    """What must not change of a role when a run is resumed."""
+
+    model: str
+    kind: str
+    """``openai``, ``anthropic`` …: whose finish reasons apply. Of a replayed role, the kind that was replayed."""
+    generation: dict[str, Any] = {}
+    accept_missing_finish: bool = False
+    api: str | None = None
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """What makes two runs the same experiment; refused if changed on resume."""
+
+    task: Task
+    protocol: str = PROTOCOL
+    roles: dict[str, RoleIdentity] = {}
+    prompt_sha256: dict[str, str] = {}
+    """Role → SHA-256 of its template with LF line ends."""
+    own_prompts: list[str] = []
+    """Roles that used this project's own prompts: scores are not comparable with published tables."""
+    use_reference_solution: bool = False
+    neutralise: bool = True
+    data_sha256: str = ""
+    """SHA-256 of the data file's bytes."""
+
+
+class Extent(msgspec.Struct, frozen=True, kw_only=True):
+    """How much was asked; may grow on resume, never shrink."""
+
+    rows: int
+    """Selected rows."""
+    samples: int = 1
+    verifier_repeats: int = 1
+    meta: bool = False
+    domain: str | None = None
+    limit: int | None = None
+    shard: str | None = None
+    """``i/n``, 1-based, or None."""
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """manifest.json."""
+
+    format_version: int = 1
+    run_id: str = ""
+    """SHA-256 of identity and extent as canonical JSON."""
+    identity: Identity
+    extent: Extent
+    operation: dict[str, Any] = {}
+    """Endpoint URLs, limits, retries, prices, tool and SDK versions. No secrets. Never in records or summary."""
+
+
+class SplitSummary(msgspec.Struct, kw_only=True):
+    """One split of summary.json."""
+
+    selected_rows: int
+    expected_records: int
+    completed_records: int
+    complete: bool
+    metrics: dict[str, float | int | None] | None = None
+    """Published metrics (docs/metrics.md); None unless complete and not empty."""
+    intervals: dict[str, dict[str, Any]] | None = None
+    bounds: dict[str, dict[str, Any]] | None = None
+
+
+class Summary(msgspec.Struct, kw_only=True):
+    """summary.json."""
+
+    task: Task
+    complete: bool
+    run_id: str
+    score_scale: str = "0-1"
+    invalid_output_policy: str = "zero_credit_in_fixed_denominator"
+    protocol: str = PROTOCOL
+    scored_by: str = ""
+    """``proverbench VERSION``."""
+    splits: dict[str, SplitSummary]
+    invalid: dict[str, dict[str, int]] = {}
+    """Role → reason code → count, over answered calls (and calls closed by ``--final``)."""
+    usage: dict[str, dict[str, Any]] = {}
+    """Role → token counts and number of calls whose usage is unknown."""
+    closed_unanswered: int = 0
+    """Calls that ``--final`` counted as zero credit."""
+    warnings: list[str] = []
+    """Sentences for people: own prompts, identical replies, changed model names …"""

@@ -1,0 +1,1 @@
+"""A local endpoint that plays latencies and faults."""

@@ -1,0 +1,1 @@
+"""The page that people read: records to a report model to HTML or Markdown."""

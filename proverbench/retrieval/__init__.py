@@ -1,0 +1,1 @@
+"""retrievalbench: how well a search engine finds what a proof needs."""
