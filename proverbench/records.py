@@ -165,10 +165,9 @@ class ProofRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False
         return self.proof_id if self.proof_id is not None else f"{self.problem_id}/{self.sample_index}"
 
 
-class CallLine(msgspec.Struct, kw_only=True, omit_defaults=True):
+class CallLine(msgspec.Struct, kw_only=True, tag_field="type", tag="call"):
     """One answered call in calls.jsonl; holds no verdict. Text fields hold no lone surrogate."""
 
-    type: Literal["call"] = "call"
     role: str
     id: str
     sample: int = 0
@@ -178,6 +177,10 @@ class CallLine(msgspec.Struct, kw_only=True, omit_defaults=True):
     text_b64: str | None = None
     """The exact text, UTF-8 with surrogatepass, base64; only where ``text`` had to be changed."""
     reasoning: str | None = None
+    reasoning_b64: str | None = None
+    """As ``text_b64``, of ``reasoning``."""
+    steps: list[str] | None = None
+    """Only of a proof that was given as steps (``--proofs``): these are the proof, not what ``text`` parses to."""
     finish_reason: str | None = None
     refused: str | None = None
     usage: dict[str, Any] | None = None
@@ -198,10 +201,9 @@ class CallLine(msgspec.Struct, kw_only=True, omit_defaults=True):
         return CallKey(self.role, self.id, self.sample, self.repeat)
 
 
-class AttemptLine(msgspec.Struct, kw_only=True, omit_defaults=True):
+class AttemptLine(msgspec.Struct, kw_only=True, tag_field="type", tag="attempt"):
     """A call that ended unanswered, in calls.jsonl."""
 
-    type: Literal["attempt"] = "attempt"
     role: str
     id: str
     sample: int = 0
@@ -213,6 +215,43 @@ class AttemptLine(msgspec.Struct, kw_only=True, omit_defaults=True):
     attempts: int = 1
     abandoned: int = 0
     at: str = ""
+
+
+class SessionLine(msgspec.Struct, kw_only=True, tag_field="type", tag="session"):
+    """A process began or ended asking, in calls.jsonl."""
+
+    event: Literal["start", "stop"]
+    at: str
+    reason: str | None = None
+    """Why it stopped: ``complete``, ``incomplete``, ``budget: …``, ``interrupted``, ``terminated``, ``fatal: …``."""
+    operation: dict[str, Any] | None = None
+    """At the start: what was configured (as in manifest.json)."""
+
+
+class FinalLine(msgspec.Struct, kw_only=True, tag_field="type", tag="final"):
+    """``--final``: these calls were unanswered and count as zero credit until a later session asks again."""
+
+    at: str
+    keys: list[str]
+    """``CallKey.text`` of each; calls that depend on one of them are closed with it."""
+
+
+class BatchLine(msgspec.Struct, kw_only=True, tag_field="type", tag="batch"):
+    """What happened to a batch of calls (``--batch``), in calls.jsonl."""
+
+    event: Literal["intent", "submitted", "collected", "cancelled", "expired", "failed"]
+    at: str
+    batch: str
+    """Our own id of the batch, chosen before it is submitted."""
+    remote: str | None = None
+    """The provider's id, once known."""
+    role: str = ""
+    keys: list[str] = []
+    """Its calls, in the ``intent`` line."""
+    message: str = ""
+
+
+Line = CallLine | AttemptLine | SessionLine | FinalLine | BatchLine
 
 
 class RoleIdentity(msgspec.Struct, frozen=True, kw_only=True):
@@ -240,6 +279,8 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     neutralise: bool = True
     data_sha256: str = ""
     """SHA-256 of the data file's bytes."""
+    proofs_sha256: str | None = None
+    """SHA-256 of the file of given proofs (``--proofs``), if one was."""
 
 
 class Extent(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,73 @@
+"""The one bounded async map."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import aclosing
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+async def bounded_map(
+    source: AsyncGenerator[T, None],
+    work: Callable[[T], Coroutine[Any, Any, R]],
+    *,
+    acquire: Callable[[], Awaitable[bool]],
+    polite: bool = False,
+) -> AsyncGenerator[R, None]:
+    """Run ``work`` on the items of ``source`` as slots become free; yield results as they come.
+
+    The source is read one item ahead of the slots, whether or not anybody takes the results, so a slow consumer holds
+    nothing up; results should therefore be small. Leaving early cancels what is running.
+
+    Args:
+        source: The items; closed at the end.
+        work: What to do with one item. It gives its slot back itself. It should not raise: an exception ends the map.
+        acquire: Waits for a slot; False means that nothing new should be started, and ends the map once the running
+            items are done.
+        polite: Let the loop turn after each start, so that maps of higher priority on the same slots take all they
+            want first.
+
+    Yields:
+        Results, in order of completion.
+    """
+    running: set[asyncio.Task[R]] = set()
+    finished: deque[asyncio.Task[R]] = deque()
+    wake = asyncio.Event()
+
+    def on_done(task: asyncio.Task[R]) -> None:
+        running.discard(task)
+        finished.append(task)
+        wake.set()
+
+    async def pump() -> None:
+        async with aclosing(source):
+            async for item in source:
+                if not await acquire():
+                    return
+                task = asyncio.get_running_loop().create_task(work(item))
+                running.add(task)
+                task.add_done_callback(on_done)
+                if polite:
+                    await asyncio.sleep(0)
+
+    pumping = asyncio.get_running_loop().create_task(pump())
+    pumping.add_done_callback(lambda _: wake.set())
+    try:
+        while True:
+            wake.clear()
+            while finished:
+                yield finished.popleft().result()
+            if pumping.done():
+                pumping.result()
+                if not running and not finished:
+                    return
+            if not finished:
+                await wake.wait()
+    finally:
+        pending = [task for task in (pumping, *running) if not task.done()]
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)

@@ -1,0 +1,416 @@
+"""calls.jsonl: append, read, resume. It knows lines and keys, not what a reply means (docs/run-format.md).
+
+What is promised: when :meth:`Journal.append` returns, the whole line has been handed to the operating system, so
+killing the process loses nothing; an fsync follows within :data:`SYNC_INTERVAL_S`, so a power cut costs at most the
+answers of that time. A write that the disk refuses leaves no torn line behind.
+"""
+
+import asyncio
+import base64
+import contextlib
+import fcntl
+import json
+import os
+import re
+import socket
+from array import array
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from proverbench.errors import JournalError
+from proverbench.plan import ROLES, Plan
+from proverbench.records import CallKey, CallLine, Line
+
+CALLS = "calls.jsonl"
+LOCK = ".lock"
+SYNC_INTERVAL_S = 1.0
+_CHUNK = 4 << 20
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class _CallHead(msgspec.Struct, tag_field="type", tag="call"):
+    """The key of a call line; decoding only this skips the text, which makes opening a large run quick."""
+
+    role: str
+    id: str
+    sample: int = 0
+    repeat: int = 0
+
+
+class _OtherHead(msgspec.Struct, tag_field="type", tag="attempt"):
+    pass
+
+
+class _BatchHead(msgspec.Struct, tag_field="type", tag="batch"):
+    pass
+
+
+class _SessionHead(msgspec.Struct, tag_field="type", tag="session"):
+    event: str
+
+
+class _FinalHead(msgspec.Struct, tag_field="type", tag="final"):
+    keys: list[str]
+
+
+_decode_head = msgspec.json.Decoder(_CallHead | _OtherHead | _BatchHead | _SessionHead | _FinalHead).decode
+_decode_line = msgspec.json.Decoder(Line).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def now() -> str:
+    """The present UTC time as ISO 8601 with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def storable(text: str) -> tuple[str, str | None]:
+    """``text`` without lone surrogates, and its exact form in base64 where it held one.
+
+    pandas, DuckDB, Parquet and pydantic refuse lone surrogates even when they are escaped in JSON.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        exact = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
+        return _SURROGATE.sub("\ufffd", text), exact
+    return text, None
+
+
+def storable_value(value: Any) -> Any:
+    """A JSON value with every string in it made :func:`storable`, the exact form not kept."""
+    if isinstance(value, str):
+        return storable(value)[0]
+    if isinstance(value, dict):
+        return {storable(str(key))[0]: storable_value(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [storable_value(item) for item in value]
+    return value
+
+
+def exact_text(line: CallLine) -> str:
+    """The text of a reply exactly as it came, lone surrogates included."""
+    if line.text_b64 is None:
+        return line.text
+    return base64.b64decode(line.text_b64).decode("utf-8", "surrogatepass")
+
+
+class Ledger:
+    """Where each answered call of a plan lies in calls.jsonl: eight bytes a call.
+
+    A call is answered (an offset), closed by ``--final`` (worth nothing until asked again) or open.
+    """
+
+    _OPEN = -1
+    _CLOSED = -2
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._offsets = {role: array("q", [self._OPEN]) * plan.size(role) for role in ROLES}
+
+    def offset(self, role: str, number: int) -> int | None:
+        """Where the call's line begins, or None when it has no answer."""
+        offset = self._offsets[role][number]
+        return offset if offset >= 0 else None
+
+    def is_open(self, role: str, number: int) -> bool:
+        """True when the call is neither answered nor closed."""
+        return self._offsets[role][number] == self._OPEN
+
+    def is_closed(self, role: str, number: int) -> bool:
+        """True when ``--final`` closed the call without an answer."""
+        return self._offsets[role][number] == self._CLOSED
+
+    def answer(self, key: CallKey, offset: int) -> None:
+        """Note an answer; the first one of a key counts, keys outside the plan are passed over."""
+        number = self.plan.number(key)
+        if number is not None and self._offsets[key.role][number] < 0:
+            self._offsets[key.role][number] = offset
+
+    def close(self, key: CallKey) -> None:
+        """Close a call that has no answer."""
+        number = self.plan.number(key)
+        if number is not None and self._offsets[key.role][number] < 0:
+            self._offsets[key.role][number] = self._CLOSED
+
+    def reopen(self) -> None:
+        """A new session asks again what was closed."""
+        for role, offsets in self._offsets.items():
+            if self._CLOSED in offsets:
+                self._offsets[role] = array("q", (self._OPEN if o == self._CLOSED else o for o in offsets))
+
+    def count(self, role: str) -> int:
+        """How many calls of a role are answered."""
+        return sum(1 for offset in self._offsets[role] if offset >= 0)
+
+
+class CallsReader:
+    """Reads lines of a calls.jsonl that may still be growing.
+
+    Args:
+        path: The file; a missing one reads as empty.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            self._fd = -1
+
+    def raw_lines(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Every whole line with its offset, without its ``\\n``; a torn last line is left out."""
+        if self._fd < 0:
+            return
+        offset, rest = start, b""
+        while chunk := os.pread(self._fd, _CHUNK, offset + len(rest)):
+            lines = (rest + chunk).split(b"\n") if rest else chunk.split(b"\n")
+            rest = lines.pop()
+            for line in lines:
+                yield offset, line
+                offset += len(line) + 1
+
+    def lines(self) -> Iterator[Line]:
+        """Every whole line, decoded.
+
+        Raises:
+            JournalError: If a line is no such line; names its number.
+        """
+        for number, (_, raw) in enumerate(self.raw_lines(), start=1):
+            try:
+                yield _decode_line(raw)
+            except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+                raise self._damaged(number, exc) from exc
+
+    def call_at(self, offset: int) -> CallLine:
+        """The call line that begins at ``offset``."""
+        size = 16 << 10
+        while True:
+            raw = os.pread(self._fd, size, offset)
+            end = raw.find(b"\n")
+            if end >= 0:
+                break
+            if len(raw) < size:
+                raise JournalError(f"{self.path}: no whole line at byte {offset}; the file was changed meanwhile")
+            size *= 4
+        line = _decode_line(raw[:end])
+        if not isinstance(line, CallLine):
+            raise JournalError(f"{self.path}: no call at byte {offset}; the file was changed meanwhile")
+        return line
+
+    def ledger(self, plan: Plan) -> Ledger:
+        """The state of every call of ``plan``; decodes only keys.
+
+        Raises:
+            JournalError: If a line is damaged; names its number.
+        """
+        ledger = Ledger(plan)
+        for number, (offset, raw) in enumerate(self.raw_lines(), start=1):
+            try:
+                head = _decode_head(raw)
+            except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+                raise self._damaged(number, exc) from exc
+            if isinstance(head, _CallHead):
+                ledger.answer(CallKey(head.role, head.id, head.sample, head.repeat), offset)
+            elif isinstance(head, _SessionHead) and head.event == "start":
+                ledger.reopen()
+            elif isinstance(head, _FinalHead):
+                for key in head.keys:
+                    ledger.close(CallKey.parse(key))
+        return ledger
+
+    def _damaged(self, number: int, exc: Exception) -> JournalError:
+        return JournalError(
+            f"{self.path}:{number}: not a line of a run's calls ({exc}). The other lines are untouched; "
+            "move this line out of the file to go on, its call will be asked again"
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> "CallsReader":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class RunLock:
+    """Only one process writes a run. The system frees the lock when its owner dies.
+
+    Args:
+        folder: The run's folder.
+
+    Raises:
+        JournalError: If another process holds it; names host and process.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / LOCK
+        while True:
+            with _disk(self.path):
+                self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                try:
+                    fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    owner = self._owner()
+                    os.close(self._fd)
+                    raise JournalError(
+                        f"{folder} is being written by {owner}; wait for it, or stop it, and resume then"
+                    ) from None
+                if self._is_current():
+                    break
+                os.close(self._fd)  # the owner removed the file between our open and our lock
+        with _disk(self.path):
+            owner_line = json.dumps({"host": socket.gethostname(), "pid": os.getpid()}) + "\n"
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, owner_line.encode(), 0)
+
+    def _is_current(self) -> bool:
+        try:
+            return os.path.samestat(os.fstat(self._fd), os.stat(self.path))
+        except FileNotFoundError:
+            return False
+
+    def _owner(self) -> str:
+        try:
+            owner = json.loads(os.pread(self._fd, 1000, 0))
+            return f"process {owner['pid']} on {owner['host']}"
+        except (ValueError, KeyError, TypeError):
+            return "another process"
+
+    def release(self) -> None:
+        """Remove the lock file and give the lock back."""
+        with contextlib.suppress(OSError):
+            self.path.unlink()
+        os.close(self._fd)
+
+
+class Journal:
+    """The one writer of a run's calls.jsonl.
+
+    Opening it cuts a torn last line off, so that the next record is never glued to it.
+
+    Args:
+        folder: The run's folder; the caller holds its :class:`RunLock`.
+
+    Raises:
+        JournalError: If the file cannot be opened for writing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / CALLS
+        with _disk(self.path):
+            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._end = _end_of_last_line(self._fd)
+            if os.fstat(self._fd).st_size != self._end:
+                os.ftruncate(self._fd, self._end)
+        self._synced = self._end
+        self._syncing: asyncio.Task[None] | None = None
+
+    def append(self, line: Line) -> int:
+        """Append a whole line; returns its offset.
+
+        Raises:
+            JournalError: If the disk refuses it; what was written before is whole.
+        """
+        raw = _encode(line) + b"\n"
+        offset = self._end
+        with _disk(self.path):
+            try:
+                written = os.pwrite(self._fd, raw, offset)
+                while written < len(raw):
+                    written += os.pwrite(self._fd, raw[written:], offset + written)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._fd, offset)
+                raise
+        self._end += len(raw)
+        self._schedule_sync()
+        return offset
+
+    def _schedule_sync(self) -> None:
+        if self._syncing is None or self._syncing.done():
+            with contextlib.suppress(RuntimeError):  # outside a loop, close() syncs
+                self._syncing = asyncio.get_running_loop().create_task(self._sync_soon())
+
+    async def _sync_soon(self) -> None:
+        await asyncio.sleep(SYNC_INTERVAL_S)
+        while self._synced < self._end:
+            end = self._end
+            # A refusal shows at the next append or at close, where it can be told to the user.
+            with contextlib.suppress(OSError):
+                await asyncio.to_thread(os.fsync, self._fd)
+            self._synced = end
+            if self._synced < self._end:
+                await asyncio.sleep(SYNC_INTERVAL_S)
+
+    async def aclose(self) -> None:
+        """Sync and close.
+
+        Raises:
+            JournalError: If the disk refuses the sync.
+        """
+        if self._syncing is not None and not self._syncing.done():
+            self._syncing.cancel()
+            await asyncio.gather(self._syncing, return_exceptions=True)
+        try:
+            with _disk(self.path):
+                os.fsync(self._fd)
+        finally:
+            os.close(self._fd)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Replace a file in one step: readers see the old or the new content, never a part.
+
+    Raises:
+        JournalError: If the disk refuses it; the old content stands.
+    """
+    temporary = path.with_name(f"{path.name}.tmp")
+    with _disk(path):
+        try:
+            with open(temporary, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+
+
+@contextlib.contextmanager
+def _disk(path: Path) -> Iterator[None]:
+    """Turn what the system says of the disk into one sentence that names the path."""
+    try:
+        yield
+    except OSError as exc:
+        raise JournalError(
+            f"cannot write {path}: {exc.strerror or exc}. What was saved before is whole; free space or "
+            "restore access, then resume"
+        ) from exc
+
+
+def _end_of_last_line(fd: int) -> int:
+    """Length of the file up to and with its last ``\\n``."""
+    end = os.fstat(fd).st_size
+    while end > 0:
+        start = max(0, end - (64 << 10))
+        block = os.pread(fd, end - start, start)
+        cut = block.rfind(b"\n")
+        if cut >= 0:
+            return start + cut + 1
+        end = start
+    return 0
