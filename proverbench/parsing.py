@@ -1,0 +1,267 @@
+r"""Reply text → steps, verdict or level, or the reason why it is invalid: protocol ``basic-v1``.
+
+The rules are those of docs/metrics.md, "Validity"; a reply is never repaired. Everything here is pure and takes time
+linear in the text, whatever stands in it: models write megabytes of one tag, and the obvious regular expressions
+(``<a>(.*?)</a>``, ``<step\b[^>]*>``) then take hours. So each opening tag is looked for once, the search goes on where
+the last match ended, and the patterns are possessive (``\s*+``): what they have passed over they never read again.
+
+"White space", "digit", "word character" and "any case" are Python's ``\s``, ``\d``, ``\w`` and IGNORECASE on text. So
+``<ſtep>`` opens a step (U+017F is an s to IGNORECASE) and ``１`` is the index 1.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+from proverbench.errors import InvalidReply
+from proverbench.records import LEVEL_SCORES, Verdict
+
+FIELDS = ("assessment", "errors", "first_error_step")
+"""The three fields of a verdict, in the order in which their faults are reported."""
+
+MAX_INDEX_DIGITS = 4300
+"""Longest index that is read, leading zeros included; Python's own limit, which the published evaluator inherits."""
+
+FINISH_REASONS: dict[str, frozenset[str]] = {
+    "openai": frozenset({"stop"}),
+    "embedded": frozenset({"stop"}),
+    "anthropic": frozenset({"end_turn", "stop_sequence"}),
+}
+"""Endpoint kind → the finish reasons that are a normal stop, exactly so written. A kind that is not listed speaks
+OpenAI's form and is read as ``openai``."""
+
+REASONS: dict[str, str] = {
+    "refused:context_length": "The provider refused the request because the prompt is longer than the model's context.",
+    "refused:content_policy": "The provider refused the request, or the model's answer, under its content policy.",
+    "non_stop_finish": "The reply did not end with a normal stop of its endpoint kind (cut by a limit, filtered, "
+    "or without a finish reason), however complete it looks.",
+    "empty_final_answer": "Nothing is left of the reply after its reasoning, or the reasoning was never closed.",
+    "no_proof_steps": "A proof without a non-empty <step> element; it is not judged and scores 0.",
+    "missing:assessment": "The verdict has no <assessment>…</assessment>.",
+    "missing:errors": "The verdict has no <errors>…</errors>; <errors/> is none either.",
+    "missing:first_error_step": "The verdict has no <first_error_step>…</first_error_step>.",
+    "duplicate:assessment": "The verdict has more than one <assessment>…</assessment>.",
+    "duplicate:errors": "The verdict has more than one <errors>…</errors>.",
+    "duplicate:first_error_step": "The verdict has more than one <first_error_step>…</first_error_step>.",
+    "empty_assessment": "The verdict's assessment holds nothing but white space.",
+    "bad_index": "The verdict's index is not a whole number: an optional '-' and 1 to 4,300 digits, nothing else.",
+    "index_out_of_range": "The verdict's index is neither -1 nor the index of one of the proof's steps.",
+    "bad_level": "The meta-verifier's reply does not hold exactly one <level>WORD</level>, WORD being one of the four.",
+    "verifier_invalid": "The judgment to be graded is invalid, so the meta-verifier was not asked; it earns 0.",
+    "unanswered": "No answer came, and the run was closed with --final: the call earns 0.",
+}
+"""Every reason code that a record or a summary can hold, and what it means."""
+
+_FINAL_CHANNEL = "<|end|><|start|>assistant<|channel|>final<|message|>"
+_OPEN_THINK = re.compile(r"<think\s*+>", re.IGNORECASE)
+_OPEN_STEP = re.compile(r"<step\b[^>]*+>", re.IGNORECASE)
+# White space and closing tags of a step (</step>, \end{step}>, \endstep>), matched on the reversed text: from its end
+# there is only one way to read them, so that nothing is tried twice.
+_STEP_TAIL_REVERSED = re.compile(
+    r"(?:\s++|>\s*+pets/<|>\s*+\}?+\s*+pets\s*+\{?+\s*+dne\\)*+",
+    re.IGNORECASE,
+)
+_FIELD_TAGS = {
+    name: (re.compile(rf"<{name}\s*+>", re.IGNORECASE), re.compile(rf"</\s*+{name}\s*+>", re.IGNORECASE))
+    for name in FIELDS
+}
+_INDEX = re.compile(rf"-?\d{{1,{MAX_INDEX_DIGITS}}}+")
+_LEVEL = re.compile(r"<level\s*+>\s*+(\w++)\s*+</level\s*+>", re.IGNORECASE)
+_LEVEL_NAMES = [(name, re.compile(name, re.IGNORECASE)) for name in LEVEL_SCORES]
+
+
+def check_finish(finish_reason: str | None, kind: str, accept_missing: bool = False) -> None:
+    """Require a normal stop (rule 1).
+
+    Args:
+        finish_reason: As the provider sent it; None when it sent none or null.
+        kind: The endpoint's kind, a key of :data:`FINISH_REASONS`; of a replayed role, the kind that was replayed.
+        accept_missing: The endpoint's ``accept_missing_finish``: its server never sends a reason.
+
+    Raises:
+        InvalidReply: ``non_stop_finish``.
+    """
+    if finish_reason is None and accept_missing:
+        return
+    if finish_reason not in FINISH_REASONS.get(kind, FINISH_REASONS["openai"]):
+        raise InvalidReply("non_stop_finish")
+
+
+def final_text(text: str) -> str:
+    """The answer proper: ``text`` without its reasoning, stripped (rule 2). Empty if the reasoning never finished."""
+    text = text.rpartition(_FINAL_CHANNEL)[2]
+    text = text.rpartition("</think>")[2]
+    if _OPEN_THINK.search(text):
+        return ""
+    return text.strip()
+
+
+def read_steps(text: str) -> list[str]:
+    """The steps that can be read of a reply, also of one that is invalid; empty when there are none.
+
+    Only the end of a step is stripped (rule 3): white space after an opening tag is part of the step.
+    """
+    return _steps(final_text(text))
+
+
+def parse_steps(text: str) -> list[str]:
+    """The steps of a proof, at least one, none of them empty (rules 2 and 3).
+
+    Raises:
+        InvalidReply: ``empty_final_answer`` or ``no_proof_steps``.
+    """
+    steps = _steps(_answer(text))
+    if not steps:
+        raise InvalidReply("no_proof_steps")
+    return steps
+
+
+def parse_verdict(text: str, n_steps: int) -> Verdict:
+    """A verifier's verdict on a proof of ``n_steps`` steps (rules 2 and 4).
+
+    Raises:
+        InvalidReply: ``empty_final_answer``, ``missing:NAME``, ``duplicate:NAME``, ``empty_assessment``, ``bad_index``
+            or ``index_out_of_range``; the first that applies, fields in the order of :data:`FIELDS`.
+    """
+    answer = _answer(text)
+    assessment, errors, index = (_only_field(answer, name) for name in FIELDS)
+    if not assessment:
+        raise InvalidReply("empty_assessment")
+    return Verdict(first_error_step=_index(index, n_steps), assessment=assessment, errors=errors)
+
+
+def parse_level(text: str) -> str:
+    """A meta-verifier's level in capitals, a key of ``records.LEVEL_SCORES`` (rules 2 and 5).
+
+    Raises:
+        InvalidReply: ``empty_final_answer`` or ``bad_level``.
+    """
+    matches = _LEVEL.finditer(_answer(text))
+    match = next(matches, None)
+    if match is not None and next(matches, None) is None:
+        for name, pattern in _LEVEL_NAMES:
+            if pattern.fullmatch(match[1]):
+                return name
+    raise InvalidReply("bad_level")
+
+
+def _answer(text: str) -> str:
+    answer = final_text(text)
+    if not answer:
+        raise InvalidReply("empty_final_answer")
+    return answer
+
+
+def _steps(answer: str) -> list[str]:
+    # Without a '>' ahead no tag can match; ending the search at the last one keeps '<step<step<step…' linear.
+    opens = list(_OPEN_STEP.finditer(answer, 0, answer.rfind(">") + 1))
+    ends = [match.start() for match in opens[1:]] + [len(answer)]
+    pieces = (_without_tail(answer[match.end() : end]) for match, end in zip(opens, ends, strict=False))
+    return [piece for piece in pieces if piece]
+
+
+def _without_tail(piece: str) -> str:
+    match = _STEP_TAIL_REVERSED.match(piece[::-1])
+    assert match is not None  # the pattern matches the empty text
+    return piece[: len(piece) - match.end()]
+
+
+def _only_field(answer: str, name: str) -> str:
+    """The stripped content of the one ``<name>`` element in ``answer``."""
+    open_tag, close_tag = _FIELD_TAGS[name]
+    contents: list[str] = []
+    position = 0
+    while (start := open_tag.search(answer, position)) and (end := close_tag.search(answer, start.end())):
+        if contents:
+            raise InvalidReply(f"duplicate:{name}")
+        contents.append(answer[start.end() : end.start()].strip())
+        position = end.end()
+    if not contents:
+        raise InvalidReply(f"missing:{name}")
+    return contents[0]
+
+
+def _index(field: str, n_steps: int) -> int:
+    if not _INDEX.fullmatch(field):
+        raise InvalidReply("bad_index")
+    negative = field.startswith("-")
+    # Digits of any script. int() of the whole could be refused: its limit is a setting of the interpreter.
+    digits = "".join(str(unicodedata.decimal(digit)) for digit in field.removeprefix("-")).lstrip("0") or "0"
+    if len(digits) <= len(str(n_steps)):
+        value = -int(digits) if negative else int(digits)
+        if -1 <= value < n_steps:
+            return value
+    raise InvalidReply("index_out_of_range")
+
+
+_REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_CDATA_OPEN, _CDATA_CLOSE = "<![CDATA[", "]]>"
+_ITEM_TAG = re.compile(r"</?(?:error|item|li)(?:\s[^<>]*+)?>", re.IGNORECASE)
+_NUMBERED = re.compile(r"^[^\S\n]*+[0-9]{1,3}+[.)][^\S\n]++", re.MULTILINE)
+_BULLETED = re.compile(r"^[^\S\n]*+[-*•][^\S\n]++", re.MULTILINE)
+
+
+def decode_field(raw: str) -> str:
+    """What a verdict's field says, for people: character references and CDATA sections decoded, once.
+
+    All else stays as it is, so that ``a<b`` and a matrix's ``&`` survive; an unknown reference stays as written.
+    """
+    return "".join(part if literal else _decode_references(part) for literal, part in _sections(raw))
+
+
+def error_items(raw: str) -> list[str]:
+    """The single errors that an ``<errors>`` field lists, decoded and stripped; empty when it lists none.
+
+    An item is an ``<error>``, ``<item>`` or ``<li>`` element; without these, a numbered or bulleted line with the
+    lines that follow it; without these too, the whole field. No text is dropped.
+    """
+    items: list[list[str]] = [[]]
+    for literal, part in _sections(raw):
+        if literal:
+            items[-1].append(part)
+            continue
+        first, *others = _ITEM_TAG.split(part)
+        items[-1].append(_decode_references(first))
+        items.extend([_decode_references(other)] for other in others)
+    texts = ["".join(item).strip() for item in items]
+    if len(texts) == 1:
+        texts = _list_lines(texts[0])
+    return [text for text in texts if text]
+
+
+def _list_lines(text: str) -> list[str]:
+    """Split a text that starts with a list marker at its markers; leave any other whole."""
+    for marker in (_NUMBERED, _BULLETED):
+        if marker.match(text):
+            return [item.strip() for item in marker.split(text)]
+    return [text]
+
+
+def _sections(raw: str) -> Iterator[tuple[bool, str]]:
+    """``raw`` in order as (literal, text): a CDATA section's content is literal; an unclosed one is text."""
+    position = 0
+    while (start := raw.find(_CDATA_OPEN, position)) >= 0:
+        content = start + len(_CDATA_OPEN)
+        end = raw.find(_CDATA_CLOSE, content)
+        if end < 0:
+            break
+        yield False, raw[position:start]
+        yield True, raw[content:end]
+        position = end + len(_CDATA_CLOSE)
+    yield False, raw[position:]
+
+
+def _decode_references(text: str) -> str:
+    return _REFERENCE.sub(lambda match: _decode_reference(match[0]), text)
+
+
+@lru_cache(maxsize=1024)
+def _decode_reference(reference: str) -> str:
+    """One reference such as ``&lt;`` or ``&#8804;`` decoded by lxml; what stands for no character stays as it is."""
+    # One by one, and not the field as a document: libxml2 drops what it takes for a broken tag, "<b" in "a<b".
+    from lxml import etree  # only reports and exports come here
+
+    paragraph = etree.fromstring(f"<p>{reference}</p>", etree.HTMLParser()).find(".//p")
+    decoded = None if paragraph is None else paragraph.text
+    return decoded if decoded and decoded != "\ufffd" else reference
