@@ -197,7 +197,7 @@ def _given_proof(row: "_Row", known: set[str]) -> GivenProof | None:
     if type(sample) is not int or sample < 0:
         row.fault("sample", sample, "an integer of at least 0")
     if ("steps" in row.data) == ("text" in row.data):
-        row.fault("steps", _ABSENT if "steps" not in row.data else "text too", "either steps or text")
+        row.fault("steps", row.data.get("steps", _ABSENT), "either steps or text, and not both")
         return None
     steps, text, reason = None, None, None
     if "steps" in row.data:
@@ -224,8 +224,10 @@ class _Row:
         self._may_hold_surrogates = may_hold_surrogates
 
     def fault(self, name: str, found: object, wanted: str) -> None:
-        shown = "nothing" if found is _ABSENT else _shown(found)
-        self.faults.append(f"{self.path}:{self.line}: field {name}: found {shown}; wanted {wanted}")
+        self._say(name, "nothing" if found is _ABSENT else _shown(found), wanted)
+
+    def _say(self, name: str, found: str, wanted: str) -> None:
+        self.faults.append(f"{self.path}:{self.line}: field {name}: found {found}; wanted {wanted}")
 
     def text(
         self,
@@ -266,7 +268,8 @@ class _Row:
             try:
                 value.encode()
             except UnicodeEncodeError as exc:
-                self.fault(name, f"\\u{ord(value[exc.start]):04x} at character {exc.start}", "no lone surrogates")
+                found = f"the lone surrogate \\u{ord(value[exc.start]):04x} at character {exc.start + 1}"
+                self._say(name, found, "text that UTF-8 can hold")
                 return False
         return True
 
@@ -429,11 +432,12 @@ class _Ids:
         value = getattr(row, self._unique) if row is not None else data.get(self._unique)
         if isinstance(value, str | int | float):
             yield from self._repeated(line, value)
-        if row is not None:
-            first, text = self._problems.setdefault(row.problem_id, (line, row.problem))
-            if text != row.problem:
+        problem_id, problem = (row.problem_id, row.problem) if row else (data.get("problem_id"), data.get("problem"))
+        if isinstance(problem_id, str) and isinstance(problem, str):
+            first, text = self._problems.setdefault(problem_id, (line, problem))
+            if text != problem:
                 yield (
-                    f"{self._path}:{line}: field problem_id: found {_shown(row.problem_id)}, which names another "
+                    f"{self._path}:{line}: field problem_id: found {_shown(problem_id)}, which names another "
                     f"problem text on line {first}; wanted one text for each id"
                 )
 
@@ -492,11 +496,11 @@ class _Lines:
     def _row(self, line: int, raw: bytes) -> _Row | None:
         where = f"{self.path}:{line}"
         try:
-            text = raw.decode()
+            text = raw.decode().rstrip()
         except UnicodeDecodeError as exc:
             self.faults.append(f"{where}: byte {exc.start + 1} is {raw[exc.start]:#04x}, which is not UTF-8")
             return None
-        if not text.strip():
+        if not text:
             return None
         repeated: list[str] = []
         try:
