@@ -244,7 +244,7 @@ def test_all_faults_of_the_file_are_told_at_once(tmp_path: Path) -> None:
     path.write_text("\n" + path.read_text())  # a first line that is not the beginning of one document
     assert [fault.split(";")[0] for fault in faults(path)] == [
         '2: field problem: found ""',
-        "3: not JSON: Expecting property name enclosed in double quotes at character 3",
+        "3: not JSON: Expecting property name enclosed in double quotes at character 2",
         '4: field problem_id: found "p1", which names another problem text on line 2',
         "5: field annotation.first_fatal_error_step: found 9",
         "5: field annotation.recoverable_error_steps[0]: found true",
