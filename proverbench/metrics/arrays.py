@@ -1,0 +1,244 @@
+"""Records as compact arrays: what every statistic beyond the published scores is computed from.
+
+A million judgments take about 5 MB, and the records are read once, so an iterator over a file will do.
+"""
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proverbench.metrics.checks import check_extent, check_judgments
+from proverbench.metrics.verifierbench import meta_units
+from proverbench.records import ProofRecord, Task
+
+ACCEPTS = -1
+"""Verdict code: valid, no error found. Codes from 0 are the reported first-error step."""
+INVALID = -2
+"""Verdict code: invalid or missing; also the code of a missing human label and of a missing meta level."""
+
+SEVERITIES = ("none", "fatal", "recoverable only")
+"""What a human found in a proof; the index is the code in :attr:`JudgmentArrays.severity`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """A column of few distinct texts: codes (P,) into names."""
+
+    codes: NDArray[np.int32]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgmentArrays:
+    """One split's closed records, P proofs of C problems with R judgments each."""
+
+    task: Task
+    samples: int
+    """S, the proofs asked for of each problem; 1 in VerifierBench."""
+    repeats: int
+    """R, the judgments asked for of each proof."""
+    problems: tuple[str, ...]
+    """Names of the C clusters, the units that are resampled."""
+    keys: tuple[str, ...]
+    """Unique name of each proof."""
+    problem: NDArray[np.int32]
+    """Cluster of each proof, shape (P,), in 0..C-1."""
+    sample: NDArray[np.int32]
+    """Sample index, shape (P,)."""
+    verdict: NDArray[np.int32]
+    """Verdict codes, shape (P, R): ACCEPTS, INVALID or a step."""
+    generated: NDArray[np.bool_]
+    """Whether there is a proof to judge, shape (P,)."""
+    label: NDArray[np.int32]
+    """The human's first-error step, shape (P,): -1 for a correct proof, INVALID where there is no label."""
+    meta: NDArray[np.int8]
+    """Meta credit in quarters, 0 to 4, shape (P, R); INVALID where there is none."""
+    steps: NDArray[np.int32]
+    """Number of steps, shape (P,)."""
+    digest: NDArray[np.uint64]
+    """A hash of the steps, shape (P,): tells whether two runs judged the same proof."""
+    severity: NDArray[np.int8]
+    """Index into SEVERITIES, shape (P,)."""
+    domain: Labels
+    subject: Labels
+    policy: Labels
+
+    @property
+    def accepts(self) -> NDArray[np.int64]:
+        """Valid acceptances of each proof, shape (P,), in 0..R."""
+        return _count(self.verdict == ACCEPTS)
+
+    @property
+    def rejects(self) -> NDArray[np.int64]:
+        """Valid rejections of each proof, shape (P,), in 0..R."""
+        return _count(self.verdict >= 0)
+
+    @property
+    def correct(self) -> NDArray[np.bool_]:
+        """Whether the human found no error, shape (P,)."""
+        return np.equal(self.label, ACCEPTS)
+
+    @property
+    def incorrect(self) -> NDArray[np.bool_]:
+        """Whether the human found an error, shape (P,)."""
+        return self.label >= 0
+
+    def select(self, mask: NDArray[np.bool_] | NDArray[np.intp]) -> "JudgmentArrays":
+        """The chosen proofs only, with clusters numbered anew.
+
+        Args:
+            mask: Booleans of shape (P,), or proof indices in the wanted order.
+        """
+        rows = np.flatnonzero(mask) if mask.dtype == np.bool_ else mask
+        kept, problem = np.unique(self.problem[rows], return_inverse=True)
+        changed: dict[str, Any] = {
+            "problems": tuple(self.problems[i] for i in kept),
+            "keys": tuple(self.keys[i] for i in rows),
+            "problem": problem.astype(np.int32),
+        }
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name not in changed:
+                if isinstance(value, np.ndarray):
+                    value = value[rows]
+                elif isinstance(value, Labels):
+                    value = Labels(value.codes[rows], value.names)
+                changed[field.name] = value
+        return JudgmentArrays(**changed)
+
+    def split(self, name: str) -> "JudgmentArrays":
+        """The proofs of one split: ``all``, or a domain."""
+        if name == "all":
+            return self
+        code = self.domain.names.index(name) if name in self.domain.names else -1
+        return self.select(self.domain.codes == code)
+
+
+class ArrayBuilder:
+    """Takes closed records one by one and makes :class:`JudgmentArrays` of them.
+
+    Args:
+        task: Which benchmark the records are of.
+        samples: S.
+        repeats: R.
+
+    Raises:
+        ValueError: If S or R is below 1.
+    """
+
+    def __init__(self, *, task: Task, repeats: int, samples: int = 1) -> None:
+        check_extent(samples=samples, repeats=repeats)
+        self._task: Task = task
+        self._samples = samples
+        self._repeats = repeats
+        self._names: dict[str, dict[str, int]] = {name: {} for name in ("problem", "domain", "subject", "policy")}
+        self._codes = {name: array("i") for name in self._names}
+        self._keys: list[str] = []
+        self._sample, self._label, self._steps = array("i"), array("i"), array("i")
+        self._verdict, self._meta = array("i"), array("b")
+        self._generated, self._severity = array("b"), array("b")
+        self._digest = array("Q")
+
+    def add(self, record: ProofRecord) -> None:
+        """Take one record; a missing judgment counts as an invalid one.
+
+        Raises:
+            ValueError: If it has more than R judgments.
+        """
+        check_judgments(record, self._repeats)
+        labels = {
+            "problem": cluster_of(record),
+            "domain": record.domain or "",
+            "subject": record.subject,
+            "policy": record.policy or "",
+        }
+        for name, text in labels.items():
+            names = self._names[name]
+            self._codes[name].append(names.setdefault(text, len(names)))
+        self._keys.append(record.key)
+        self._sample.append(record.sample_index)
+        self._steps.append(len(record.steps))
+        generated = record.generation_error is None
+        self._generated.append(generated)
+        self._label.append(INVALID if record.first_error_step is None else record.first_error_step)
+        self._severity.append(_severity(record))
+        self._digest.append(_digest(record.steps))
+        judgments = record.judgments if generated else []
+        for judgment in judgments:
+            step = judgment.first_error_step
+            self._verdict.append(step if judgment.valid and step is not None else INVALID)
+            units = meta_units(judgment)
+            self._meta.append(INVALID if units is None else units)
+        missing = self._repeats - len(judgments)
+        self._verdict.extend([INVALID] * missing)
+        self._meta.extend([INVALID] * missing)
+
+    def build(self) -> JudgmentArrays:
+        """The arrays of what was added; the builder must not be used again."""
+        proofs = len(self._keys)
+        codes = {name: np.array(codes, dtype=np.int32) for name, codes in self._codes.items()}
+        return JudgmentArrays(
+            task=self._task,
+            samples=self._samples,
+            repeats=self._repeats,
+            problems=tuple(self._names["problem"]),
+            keys=tuple(self._keys),
+            problem=codes["problem"],
+            sample=np.array(self._sample, dtype=np.int32),
+            verdict=np.array(self._verdict, dtype=np.int32).reshape(proofs, self._repeats),
+            generated=np.array(self._generated, dtype=np.bool_),
+            label=np.array(self._label, dtype=np.int32),
+            meta=np.array(self._meta, dtype=np.int8).reshape(proofs, self._repeats),
+            steps=np.array(self._steps, dtype=np.int32),
+            digest=np.array(self._digest, dtype=np.uint64),
+            severity=np.array(self._severity, dtype=np.int8),
+            domain=Labels(codes["domain"], tuple(self._names["domain"])),
+            subject=Labels(codes["subject"], tuple(self._names["subject"])),
+            policy=Labels(codes["policy"], tuple(self._names["policy"])),
+        )
+
+
+def arrays_of(records: Iterable[ProofRecord], *, task: Task, repeats: int, samples: int = 1) -> JudgmentArrays:
+    """Arrays of closed records, read once.
+
+    Raises:
+        ValueError: If S or R is below 1, or a record has more than R judgments.
+    """
+    builder = ArrayBuilder(task=task, repeats=repeats, samples=samples)
+    for record in records:
+        builder.add(record)
+    return builder.build()
+
+
+def cluster_of(record: ProofRecord) -> str:
+    """The unit that is resampled: the problem, whose proofs and judgments are not independent of each other.
+
+    A record without a problem is a cluster of its own.
+    """
+    return record.problem_id or f"proof {record.proof_id}"
+
+
+def _count(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    counts: NDArray[np.int64] = np.sum(mask, axis=1, dtype=np.int64)
+    return counts
+
+
+def _severity(record: ProofRecord) -> int:
+    if record.annotation is None:
+        return 0
+    if record.annotation.first_fatal_error_step >= 0:
+        return 1
+    return 2 if any(step >= 0 for step in record.annotation.recoverable_error_steps) else 0
+
+
+def _digest(steps: list[str]) -> int:
+    state = blake2b(digest_size=8)
+    for step in steps:
+        text = step.encode("utf-8", "surrogatepass")
+        state.update(len(text).to_bytes(8, "big") + text)
+    return int.from_bytes(state.digest(), "big")

@@ -1,0 +1,300 @@
+"""Intervals and bounds beside every score (docs/metrics.md, "Intervals" and "Bounds")."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
+from proverbench.metrics.rates import Floats, RateTable, published_rates
+from proverbench.records import ProofRecord, Task
+
+RESAMPLES = 1000
+SEED = 20260711
+"""The seed of every interval, unless another is given; it stands beside the interval."""
+FEW_PROBLEMS = 30
+"""Below so many problems the percentile bootstrap is called unreliable (docs/metrics.md, "Coverage")."""
+
+_CHUNK = 4_000_000
+"""Draws held at once, so that memory does not grow with the number of resamples."""
+
+Interval = dict[str, Any]
+Score = float | int | None
+
+
+def split_uncertainty(
+    split: JudgmentArrays | Iterable[ProofRecord],
+    *,
+    task: Task,
+    samples: int,
+    repeats: int,
+    meta: bool,
+    metrics: Mapping[str, Score],
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> tuple[dict[str, Interval], dict[str, dict[str, Any]]]:
+    """What stands beside one complete split's ``metrics``.
+
+    Args:
+        split: The split's closed records, or their arrays.
+        task: Which benchmark.
+        samples: S.
+        repeats: R.
+        meta: Whether the meta-verifier was asked.
+        metrics: The published scores of the same records.
+        resamples: Number of bootstrap resamples.
+        seed: Seed of numpy's PCG64.
+
+    Returns:
+        ``intervals`` and ``bounds``, each by metric name, JSON-ready: derived floats have 12 significant digits. A
+        metric that is None has neither.
+    """
+    arrays = (
+        split if isinstance(split, JudgmentArrays) else arrays_of(split, task=task, samples=samples, repeats=repeats)
+    )
+    found = intervals(published_rates(arrays, meta=meta), resamples=resamples, seed=seed)
+    kept = {name: found[name] for name in metrics if name in found and metrics[name] is not None}
+    return kept, bounds(arrays, meta=meta, metrics=metrics)
+
+
+def intervals(table: RateTable, *, resamples: int = RESAMPLES, seed: int = SEED) -> dict[str, Interval]:
+    """95 % percentile-bootstrap intervals of every metric in a table.
+
+    The unit resampled is the problem, with all its samples and judgments.
+
+    Args:
+        table: Sums over problems.
+        resamples: Number of resamples, at least 2.
+        seed: Seed of numpy's PCG64; the same table and seed give the same interval.
+
+    Returns:
+        For each metric that is defined: ``low``, ``high``, ``se`` (None when a single problem leaves nothing to
+        resample), ``n`` (problems that count), ``left_out`` (problems that do not, having no proof of the class),
+        ``method``, ``resamples``, ``seed``; ``undefined_resamples`` if there were any; and, where the bootstrap is not
+        to be trusted, ``unreliable`` (why) and ``wilson`` (see :func:`wilson_interval`).
+
+    Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13; resampling whole clusters as in
+    Davison & Hinkley (1997), section 3.8. Defined in docs/metrics.md.
+    """
+    earned, possible = resampled_sums(
+        np.concatenate([table.earned, table.possible], axis=1), resamples=resamples, seed=seed
+    )
+    resampled = table.values(earned, possible)
+    found: dict[str, Interval] = {}
+    for name, value in table.point().items():
+        if math.isnan(value):
+            continue
+        counted = _counted(table, name)
+        replicates = resampled[name]
+        defined = replicates[~np.isnan(replicates)]
+        interval: Interval = {
+            **spread(defined if counted > 1 else defined[:0]),
+            "n": counted,
+            "left_out": len(table.possible) - counted,
+            "method": "percentile bootstrap over problems",
+            "resamples": resamples,
+            "seed": seed,
+        }
+        if len(defined) < resamples:
+            interval["undefined_resamples"] = resamples - len(defined)
+        why = _unreliable(table, name, counted)
+        if why:
+            interval["unreliable"] = why
+            interval["wilson"] = wilson_of(table, name)
+        found[name] = interval
+    return found
+
+
+def spread(replicates: Floats) -> dict[str, float | None]:
+    """``low``, ``high`` (2.5th and 97.5th percentile) and ``se`` of bootstrap replicates; None if there are none."""
+    if not len(replicates):
+        return {"low": None, "high": None, "se": None}
+    low, high = np.percentile(replicates, [2.5, 97.5])
+    # fsum, because numpy's own sum depends on the processor's vector width in the last digit.
+    mean = math.fsum(replicates) / len(replicates)
+    variance = math.fsum((replicates - mean) ** 2) / max(len(replicates) - 1, 1)
+    return {"low": significant(low), "high": significant(high), "se": significant(math.sqrt(variance))}
+
+
+def resampled_sums(sums: Floats, *, resamples: int, seed: int) -> tuple[Floats, Floats]:
+    """Sums over problems drawn with replacement, as many as there are.
+
+    Args:
+        sums: Problems' sums, shape (C, 2K): credits, then what could be earned.
+        resamples: B.
+        seed: Seed of numpy's PCG64.
+
+    Returns:
+        Two arrays of shape (B, K). Where the sums are whole numbers or quarters, the results are exact, so they do not
+        depend on the machine.
+    """
+    out = np.empty((resamples, sums.shape[1]))
+    start = 0
+    for weights in resample_weights(len(sums), resamples=resamples, seed=seed):
+        out[start : start + len(weights)] = weights @ sums
+        start += len(weights)
+    half = sums.shape[1] // 2
+    return out[:, :half], out[:, half:]
+
+
+def resample_weights(problems: int, *, resamples: int, seed: int) -> Iterator[Floats]:
+    """How often each problem is drawn, in blocks of shape (b, C); the blocks add up to ``resamples`` rows."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    block = max(1, _CHUNK // max(problems, 1))
+    for start in range(0, resamples, block):
+        rows = min(block, resamples - start)
+        if not problems:
+            yield np.zeros((rows, 0))
+            continue
+        drawn = rng.integers(0, problems, size=(rows, problems))
+        drawn += np.arange(rows)[:, None] * problems
+        yield np.bincount(drawn.ravel(), minlength=rows * problems).reshape(rows, problems).astype(np.float64)
+
+
+def wilson_interval(
+    share: float, effective_n: float, *, level: float = 0.95, df: int | None = None
+) -> tuple[float, float]:
+    """Wilson's score interval of a share.
+
+    Args:
+        share: Observed share, in [0, 1].
+        effective_n: Number of independent observations it is worth, above 0.
+        level: Confidence, in (0, 1).
+        df: Degrees of freedom of the variance behind ``effective_n``; Student's t then replaces the normal quantile.
+
+    Returns:
+        Low and high, in [0, 1].
+
+    Source: Wilson (1927), JASA 22(158); the effective n and t as in Korn & Graubard (1998), Survey Methodology 24(2).
+    """
+    from scipy.special import ndtri, stdtrit  # scipy.stats would take a second to import
+
+    tail = 0.5 + level / 2
+    z = float(ndtri(tail) if df is None else stdtrit(df, tail))
+    shrink = 1 + z * z / effective_n
+    centre = (share + z * z / (2 * effective_n)) / shrink
+    half = z * math.sqrt(share * (1 - share) / effective_n + z * z / (4 * effective_n**2)) / shrink
+    return max(0.0, centre - half) if share > 0 else 0.0, min(1.0, centre + half) if share < 1 else 1.0
+
+
+def design_effect(earned: Floats, possible: Floats, items: float) -> float:
+    """How many times larger the variance of a rate is than that of as many independent observations.
+
+    Args:
+        earned: Credit of each problem, shape (C,).
+        possible: What each could earn, shape (C,).
+        items: Number of single observations.
+
+    Returns:
+        A number from 1 on (a smaller estimate is set to 1, which is the careful side). Where all or none succeeded,
+        nothing can be estimated and the problems count as one observation each: items / C.
+    """
+    counted = possible > 0
+    problems = int(np.count_nonzero(counted))
+    total = float(possible.sum())
+    share = float(earned.sum()) / total
+    if share <= 0 or share >= 1 or problems < 2:
+        return max(1.0, items / problems)
+    residual = (earned - share * possible)[counted]
+    variance = problems / (problems - 1) * float(residual @ residual) / total**2
+    return max(1.0, variance * items / (share * (1 - share)))
+
+
+def wilson_of(table: RateTable, name: str) -> dict[str, float]:
+    """The Wilson-type interval of one metric, for where the bootstrap is not to be trusted.
+
+    Returns:
+        ``low``, ``high`` and, for a rate, ``design_effect`` and ``effective_n``. A composite combines the ends of its
+        two rates' 97.5 % intervals, which holds at 95 % or better (Bonferroni), because it grows with either rate.
+    """
+    composite = table.composites.get(name)
+    if composite is None:
+        low, high, effect, effective_n = _wilson_rate(table, name, 0.95)
+        return {
+            "low": significant(low),
+            "high": significant(high),
+            "design_effect": significant(effect),
+            "effective_n": significant(effective_n),
+        }
+    first, second = (_wilson_rate(table, part, 0.975) for part in (composite.first, composite.second))
+    low, high = (float(composite.of(np.array(first[end]), np.array(second[end]))) for end in (0, 1))
+    return {"low": significant(low), "high": significant(high)}
+
+
+def bounds(
+    arrays: JudgmentArrays, *, meta: bool = False, metrics: Mapping[str, Score] | None = None
+) -> dict[str, dict[str, Any]]:
+    """What the scores could have been, had the invalid judgments been valid.
+
+    Args:
+        arrays: One split.
+        meta: Whether the meta-verifier was asked.
+        metrics: The published scores; computed here if absent.
+
+    Returns:
+        By metric ``low`` (every invalid judgment a rejection, or disagreeing with the label: the score as it is),
+        ``high`` (an acceptance, or agreeing to the step; for ``meta_*`` an exact match) and ``invalid``, the number of
+        judgments this is about. An invalid generation stays 0. Validity rates and undefined metrics have none.
+    """
+    as_is = published_rates(arrays, meta=meta).point() if metrics is None else metrics
+    best = published_rates(arrays, meta=meta, best_case=True).point()
+    found: dict[str, dict[str, Any]] = {}
+    for name, high in best.items():
+        low = as_is.get(name)
+        if low is None or math.isnan(low) or name in _NO_BOUNDS:
+            continue
+        if name.endswith("_tpr"):
+            concerned = arrays.correct
+        elif name.endswith(("_tnr", "_incorrect")):
+            concerned = arrays.incorrect
+        else:
+            concerned = arrays.generated
+        invalid = (arrays.meta if name.startswith("meta_") else arrays.verdict) == INVALID
+        found[name] = {
+            "low": significant(low),
+            "high": significant(high),
+            "invalid": int(np.count_nonzero(invalid[concerned])),
+        }
+    return found
+
+
+_NO_BOUNDS = ("verifier_valid_rate", "meta_valid_rate", "generation_failure_rate")
+
+
+def significant(value: float, digits: int = 12) -> float:
+    """Round to so many significant digits, as every derived float in a file is."""
+    return float(f"{value:.{digits}g}")
+
+
+def _parts(table: RateTable, name: str) -> tuple[str, ...]:
+    composite = table.composites.get(name)
+    return (name,) if composite is None else (composite.first, composite.second)
+
+
+def _counted(table: RateTable, name: str) -> int:
+    columns = [table.names.index(part) for part in _parts(table, name)]
+    return int(np.count_nonzero(table.possible[:, columns].sum(axis=1)))
+
+
+def _unreliable(table: RateTable, name: str, counted: int) -> str | None:
+    why = [f"fewer than {FEW_PROBLEMS} problems"] if counted < FEW_PROBLEMS else []
+    for part in _parts(table, name):
+        k = table.names.index(part)
+        if not why and np.count_nonzero(table.possible[:, k]) < FEW_PROBLEMS:
+            why.append(f"fewer than {FEW_PROBLEMS} problems in {part}")
+        earned = table.earned[:, k].sum()
+        if earned == 0 or earned == table.possible[:, k].sum():
+            why.append(f"{part} is {'0' if earned == 0 else '1'}, so every resample says the same")
+    return "; ".join(why) or None
+
+
+def _wilson_rate(table: RateTable, name: str, level: float) -> tuple[float, float, float, float]:
+    k = table.names.index(name)
+    earned, possible, items = table.earned[:, k], table.possible[:, k], float(table.items[k])
+    effect = design_effect(earned, possible, items)
+    effective_n = items / effect
+    problems = int(np.count_nonzero(possible))
+    share = float(earned.sum() / possible.sum())
+    low, high = wilson_interval(share, effective_n, level=level, df=max(problems - 1, 1))
+    return low, high, effect, effective_n
