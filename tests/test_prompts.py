@@ -72,30 +72,8 @@ def slow_neutralise(text: str, where: str) -> tuple[str, int]:
     return re.subn(tag, lambda match: "&lt;" + match[0][1:], text, flags=re.IGNORECASE)
 
 
-PIECES = [
-    "<",
-    "<",
-    "<",
-    ">",
-    ">",
-    "/",
-    "|",
-    "<|",
-    "|>",
-    "step",
-    "Step",
-    "ſtep",
-    "12",
-    "١",
-    "think",
-    "thinK",
-    "errors",
-    "level",
-    "assessment",
-    "first_error_step",
-    "a",
-    "x='1'",
-]
+PIECES = ["<", "<", "<", ">", ">", "/", "|", "<|", "|>", "step", "Step", "ſtep", "12", "١", "think", "thinK", "errors"]
+PIECES += ["level", "assessment", "first_error_step", "a", "x='1'"]
 PIECES += [" ", "\n", "\x1c", "a" * 65, " " * 199, "b" * 200, "\ud800", "\0", "&lt;"]
 FRAGMENTS = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 
