@@ -1,0 +1,246 @@
+"""An endpoint with its retries and limits: what the rest of the program calls."""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+
+from proverbench.endpoints.base import (
+    Answered,
+    Endpoint,
+    EndpointState,
+    Outcome,
+    Priority,
+    Reply,
+    Request,
+    Unanswered,
+)
+from proverbench.endpoints.limits import Bucket, Limiter
+from proverbench.endpoints.retry import Sleep, retrying
+from proverbench.endpoints.transport import ConnectError
+from proverbench.endpoints.usage import normalise_usage
+from proverbench.errors import (
+    AttemptTimeoutError,
+    CallFailedError,
+    EndpointError,
+    FatalEndpointError,
+    RateLimitedError,
+    TransientError,
+)
+
+_CHARS_PER_TOKEN = 3.0
+"""Few, so that the estimate of a prompt's tokens errs on the high side."""
+_FIRST_OUTPUT_GUESS = 1000.0
+"""Output tokens that a call is taken to cost before any answer told."""
+_GUESS_WEIGHT = 0.1
+"""Of the latest answer in the running mean of output tokens."""
+_CONNECT_ATTEMPTS = 3
+"""Failures to connect at all, with nothing ever answered, after which the address is taken to be wrong."""
+
+
+class EndpointCaller:
+    """Calls one endpoint (the :class:`~proverbench.endpoints.base.Caller` protocol).
+
+    Args:
+        endpoint: Makes single attempts.
+        name: Of the endpoint, for messages.
+        concurrency: Most attempts in flight, ever.
+        max_retries: Attempts of a call after its first.
+        timeout_s: Longest time for one attempt as a whole; None: no limit.
+        requests_per_minute: Limit, or None.
+        tokens_per_minute: Limit on input and output together, or None.
+        missing_finish_accepted: Whether replies without a finish reason may be valid; else the first is remarked on.
+        clock: Monotonic time in seconds.
+        sleep: Waits.
+        rng: Source of jitter.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        name: str = "endpoint",
+        concurrency: int,
+        max_retries: int,
+        timeout_s: float | None = None,
+        requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
+        missing_finish_accepted: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+        rng: random.Random | None = None,
+    ) -> None:
+        self.state = EndpointState()
+        self.name = name
+        self.limiter = Limiter(concurrency, requests_per_minute=requests_per_minute, state=self.state, clock=clock)
+        self._endpoint = endpoint
+        self._timeout_s = timeout_s
+        self._max_retries = max_retries
+        self._tokens = Bucket(tokens_per_minute, clock) if tokens_per_minute else None
+        self._output_guess = _FIRST_OUTPUT_GUESS
+        self._finish_remarked = missing_finish_accepted
+        self._models: dict[str, str] = {}
+        self._clock = clock
+        self._sleep = sleep
+        self._rng = rng or random.Random()
+        self._most_backing_off = concurrency
+
+    async def acquire(self, priority: int) -> None:
+        """Wait for a free slot; waiters of a lower ``priority`` number go first."""
+        await self.limiter.acquire(priority)
+
+    def release(self) -> None:
+        """Give an acquired slot back without calling."""
+        self.limiter.refund()
+        self.limiter.release()
+
+    async def call(self, request: Request) -> Outcome:
+        """Ask, with retries, in the slot that is held; see the protocol.
+
+        Raises:
+            FatalEndpointError: No call will be answered.
+        """
+        call = _Progress()
+        try:
+            reply = await self._with_retries(request, call)
+        except FatalEndpointError as exc:
+            raise self._named(exc) from None
+        except EndpointError as exc:
+            if self.state.answered == 0 and isinstance(exc, CallFailedError | ConnectError):
+                raise self._named(exc) from None
+            self.state.unanswered += 1
+            return Unanswered(exc.kind, str(exc), exc.status, call.attempts, call.abandoned)
+        finally:
+            if call.holds_slot:
+                self.limiter.release()
+        self.state.answered += 1
+        self._remark(request.role, reply)
+        return Answered(reply, call.latency_s, call.attempts, call.abandoned)
+
+    async def aclose(self) -> None:
+        """Release connections."""
+        self.limiter.aclose()
+        await self._endpoint.aclose()
+
+    async def _with_retries(self, request: Request, call: "_Progress") -> Reply:
+        try:
+            return await self._attempt(request, call)
+        except TransientError as exc:
+            first = [exc]
+
+        async def attempt() -> Reply:
+            # tenacity sees the failure above as its own first attempt. So a call that succeeds at once, as nearly
+            # all do, does not pay for tenacity.
+            if first:
+                raise first.pop()
+            return await self._attempt(request, call)
+
+        async def back_off(seconds: float) -> None:
+            await self._back_off(seconds, call)
+
+        return await retrying(max_retries=self._max_retries, rng=self._rng, sleep=back_off)(attempt)
+
+    async def _attempt(self, request: Request, call: "_Progress") -> Reply:
+        """One attempt in the slot that is held, counted and timed."""
+        expected = await self._reserve_tokens(request) if self._tokens else 0.0
+        call.attempts += 1
+        self.state.attempts += 1
+        started = self._clock()
+        reply: Reply | None = None
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                reply = await self._endpoint.complete(request)
+        except TimeoutError:
+            self._abandon(call)
+            raise AttemptTimeoutError(f"no answer within {self._timeout_s or 0:g} s", kind="timeout") from None
+        except (AttemptTimeoutError, asyncio.CancelledError):
+            self._abandon(call)
+            raise
+        except RateLimitedError as exc:
+            self.limiter.overloaded(started=started, hint_s=exc.retry_after_s)
+            raise
+        except ConnectError as exc:
+            if self.state.answered == 0 and call.attempts >= _CONNECT_ATTEMPTS:
+                raise FatalEndpointError(str(exc), kind=exc.kind) from None
+            raise
+        finally:
+            if self._tokens:
+                self._settle_tokens(expected, reply)
+        call.latency_s = self._clock() - started
+        self.limiter.succeeded()
+        return reply
+
+    async def _back_off(self, seconds: float, call: "_Progress") -> None:
+        """Wait, and meanwhile lend the slot to other calls, unless too many are backing off already.
+
+        Without that bound a server that refuses everything would soon have the whole run waiting to be retried.
+        """
+        if self.state.backing_off >= self._most_backing_off:
+            await self._sleep(seconds)
+            return
+        self.state.backing_off += 1
+        call.holds_slot = False
+        self.limiter.release()
+        try:
+            await self._sleep(seconds)
+            await self.limiter.acquire(Priority.RETRY)
+            call.holds_slot = True
+        finally:
+            self.state.backing_off -= 1
+
+    def _abandon(self, call: "_Progress") -> None:
+        call.abandoned += 1
+        self.state.abandoned += 1
+
+    async def _reserve_tokens(self, request: Request) -> float:
+        expected = len(request.prompt) / _CHARS_PER_TOKEN + self._output_guess
+        assert self._tokens is not None
+        wait = self._tokens.take(expected)
+        if wait > 0.0:
+            try:
+                await self._sleep(wait)
+            except asyncio.CancelledError:
+                self._tokens.take(-expected)
+                raise
+        return expected
+
+    def _settle_tokens(self, expected: float, reply: Reply | None) -> None:
+        """Replace what was expected by what was used; a failed attempt is taken to have used nothing."""
+        assert self._tokens is not None
+        usage = normalise_usage(reply.usage) if reply else None
+        if usage:
+            self._output_guess += _GUESS_WEIGHT * (usage.output - self._output_guess)
+        used = usage.total if usage else expected if reply else 0.0
+        self._tokens.take(used - expected)
+
+    def _remark(self, role: str, reply: Reply) -> None:
+        """Note, once each, what the user should know of the replies."""
+        if reply.finish_reason is None and reply.refused is None and not self._finish_remarked:
+            self._finish_remarked = True
+            self.state.notes.append(
+                f"endpoint {self.name!r}: a reply came without a finish reason; such replies count as invalid. If this "
+                "server never sends one, set accept_missing_finish = true"
+            )
+        if reply.model is not None:
+            known = self._models.setdefault(role, reply.model)
+            if known != reply.model:
+                self._models[role] = reply.model
+                self.state.notes.append(
+                    f"endpoint {self.name!r}: the server answered the {role} as {known!r} and now as {reply.model!r}"
+                )
+
+    def _named(self, exc: EndpointError) -> FatalEndpointError:
+        remedy = "; check base_url, and that the server is running" if isinstance(exc, ConnectError) else ""
+        return FatalEndpointError(f"endpoint {self.name!r}: {exc}{remedy}", kind=exc.kind, status=exc.status)
+
+
+class _Progress:
+    """One call on its way."""
+
+    __slots__ = ("abandoned", "attempts", "holds_slot", "latency_s")
+
+    def __init__(self) -> None:
+        self.attempts = 0
+        self.abandoned = 0
+        self.latency_s = 0.0
+        self.holds_slot = True

@@ -1,0 +1,257 @@
+"""What a provider's error means: one table, in code here and in words in docs/endpoints.md (a test compares them).
+
+Pure: a status, headers' hint and a body go in; an :class:`EndpointError`, or the reason of a refusal, comes out.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from proverbench.errors import (
+    CallFailedError,
+    EndpointError,
+    FatalEndpointError,
+    RateLimitedError,
+    TransientError,
+)
+
+Outcome = Literal["refused", "fatal", "rate_limit", "transient", "failed"]
+"""``refused``: answered, invalid. ``fatal``: stops the run. ``rate_limit`` and ``transient``: retried.
+``failed``: this call is unanswered, or, while its endpoint has answered nothing, the run stops."""
+
+_MAX_SHOWN = 500
+"""Characters of a provider's message that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorFacts:
+    """What an error body says, whatever its shape."""
+
+    message: str
+    type: str = ""
+    code: str = ""
+    param: str = ""
+
+    @property
+    def words(self) -> str:
+        """Type, code and message in one text, for matching."""
+        return f"{self.type}\n{self.code}\n{self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of the table: the first that applies decides."""
+
+    name: str
+    outcome: Outcome
+    statuses: tuple[int | range, ...]
+    words: str = ""
+    """Case-insensitive regular expression, searched in type, code and message; empty: any."""
+    why: str = ""
+    """Of a refusal: its reason."""
+    remedy: str = ""
+
+    def applies(self, status: int, facts: ErrorFacts) -> bool:
+        """Whether this row speaks of such an error."""
+        here = any(status in s if isinstance(s, range) else status == s for s in self.statuses)
+        return here and (not self.words or re.search(self.words, facts.words, re.IGNORECASE) is not None)
+
+
+_CONTEXT_LENGTH = (
+    r"context_length_exceeded|exceed_context_size|string_above_max_length|context_window_exceeded|request_too_large"
+    r"|maximum context length|(?:exceed|larger than|longer than)[^.]{0,60}context (?:length|window|size|limit)"
+    r"|context (?:length|window|size)[^.]{0,40}exceed|prompt is too long|(?:prompt|input)[^.]{0,40}too long"
+    r"|longer than the (?:maximum )?model|max_model_len|token count[^.]{0,40}exceeds the maximum"
+    r"|reduce the length of the (?:messages|input|prompt)"
+)
+_CONTENT_POLICY = (
+    r"content_policy|content_filter|content[- ]filtering|content management policy|responsibleaipolicy"
+    r"|invalid_prompt|usage polic|moderation|flagged|data_inspection_failed|safety (?:system|filter|reasons)"
+)
+_NO_CREDIT = (
+    r"insufficient_quota|billing|insufficient[_ ](?:balance|credit|fund)|credit balance|exceeded your current quota"
+    r"|payment required|out of credits|no credits|spend(?:ing)? limit"
+)
+_BILLING_ONLY = (
+    r"insufficient_quota|billing_(?:hard_limit|not_active|error)|insufficient[_ ](?:balance|credit|fund)|credit balance"
+    r"|out of credits|no credits|spend(?:ing)? limit|exceeded your current quota"
+)
+_NO_MODEL = (
+    r"model_not_found|model_not_exist|unknown[_ ]model|invalid[_ ]model|not a valid model|no such model"
+    r"|model[^.\n]{0,120}(?:does not exist|not found|is not available|not supported|do(?:es)? not have access)"
+    r"|not_found_error\n[^\n]*\nmodel:"
+)
+
+RULES: tuple[Rule, ...] = (
+    Rule("no credit", "fatal", (402,), remedy="add credit at the provider, then resume"),
+    Rule("no credit", "fatal", (400, 403), _NO_CREDIT, remedy="add credit at the provider, then resume"),
+    Rule("no credit", "fatal", (429,), _BILLING_ONLY, remedy="add credit at the provider, then resume"),
+    Rule("content policy", "refused", (400, 403, 422, 451), _CONTENT_POLICY, why="content_policy"),
+    Rule("context length", "refused", (400, 413, 422), _CONTEXT_LENGTH, why="context_length"),
+    Rule("wrong key", "fatal", (401,), remedy="check the key in the variable that api_key_env names"),
+    Rule(
+        "no permission",
+        "fatal",
+        (403,),
+        r"api[_ -]?key|permission|authenti|not allowed|access|unsupported_country|region",
+        remedy="check the key and what it may use",
+    ),
+    Rule("unknown model", "fatal", (400, 404, 422), _NO_MODEL, remedy="check the role's model"),
+    Rule("rate limit", "rate_limit", (429, 529)),
+    Rule("overload", "rate_limit", (range(500, 600),), r"overloaded|rate[_ ]limit|too many requests|at capacity"),
+    Rule("transient", "transient", (408, 409, 425, range(500, 600))),
+    Rule("any other status", "failed", (range(100, 600),)),
+)
+
+_STATUS_OF_WORD: tuple[tuple[str, int], ...] = (
+    (r"insufficient_quota|billing_error", 402),
+    (r"rate_limit", 429),
+    (r"overloaded", 529),
+    (r"authentication|invalid_api_key|unauthorized", 401),
+    (r"permission", 403),
+    (r"not_found", 404),
+    (r"request_too_large", 413),
+    (r"invalid_request|bad_?request|context_length_exceeded|content_policy|content_filter|exceed_context_size", 400),
+    (r"timeout", 504),
+)
+"""For an error that comes without a status of its own: in a 200's body, or in mid-stream."""
+
+_PARAMETER = re.compile(
+    r"(?:unsupported|unknown|unrecognized|unexpected|invalid|not support\w*|not permitted|extra inputs)"
+    r"[^'`\"\n]{0,60}[:'`\"\s]+['`\"]?([A-Za-z_][\w.]{1,60})['`\"]?",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"['`\"]([a-z][a-z0-9_.]{1,60})['`\"]")
+_PARAMETER_WORDS = re.compile(
+    r"unsupported|unknown|unrecognized|unexpected|not support|not permitted|extra inputs|extra_forbidden", re.IGNORECASE
+)
+
+
+def read_error(body: bytes) -> ErrorFacts:
+    """The facts of an error body: any JSON shape in use, HTML, plain text or nothing."""
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        return ErrorFacts(message=gist(body))
+    return error_facts(data) or ErrorFacts(message=gist(body))
+
+
+def error_facts(data: Any) -> ErrorFacts | None:
+    """The facts of a decoded error, or None when it is no error object."""
+    if isinstance(data, list) and data:
+        data = data[0]
+    if not isinstance(data, dict):
+        return ErrorFacts(message=data[:_MAX_SHOWN]) if isinstance(data, str) and data else None
+    error = data.get("error")
+    if isinstance(error, str):
+        return ErrorFacts(message=error[:_MAX_SHOWN], type=_word(data.get("type")), code=_word(data.get("code")))
+    if not isinstance(error, dict):
+        error = data
+    message = error.get("message") or error.get("detail") or error.get("msg")
+    if message is None and not (error.get("type") or error.get("code")):
+        return None
+    text = message if isinstance(message, str) else json.dumps(message, ensure_ascii=False) if message else ""
+    metadata = error.get("metadata")
+    if isinstance(metadata, dict) and isinstance(metadata.get("raw"), str):
+        text = f"{text}: {metadata['raw']}"
+    return ErrorFacts(
+        message=text[:_MAX_SHOWN],
+        type=_word(error.get("type")) or _word(error.get("status")),
+        code=_word(error.get("code")),
+        param=_word(error.get("param")),
+    )
+
+
+def effective_status(facts: ErrorFacts, default: int = 500) -> int:
+    """The status that an error means when HTTP said 200: its numeric code, else what its type or code names."""
+    for word in (facts.code, facts.type):
+        if word.isascii() and word.isdigit() and len(word) == 3 and 400 <= int(word) <= 599:
+            return int(word)
+    for pattern, status in _STATUS_OF_WORD:
+        if re.search(pattern, f"{facts.type}\n{facts.code}", re.IGNORECASE):
+            return status
+    return default
+
+
+def classify(status: int, facts: ErrorFacts, *, output_limit: int | None = None) -> Rule:
+    """The row of the table that applies.
+
+    Args:
+        status: The HTTP status, or :func:`effective_status`.
+        facts: What the body says.
+        output_limit: The request's own limit on output tokens. A context smaller than that is the config's fault and
+            would refuse every call, so it is not taken for a refusal of this one.
+    """
+    for rule in RULES:
+        if rule.applies(status, facts) and not (rule.why == "context_length" and _limit_alone(facts, output_limit)):
+            return rule
+    return RULES[-1]
+
+
+def error_of(rule: Rule, status: int, message: str, *, retry_after_s: float | None = None) -> EndpointError:
+    """The exception of a row that is no refusal."""
+    kind = f"http_{status}"
+    if rule.outcome == "fatal":
+        return FatalEndpointError(message, kind=kind, status=status)
+    if rule.outcome == "rate_limit":
+        return RateLimitedError(message, kind=kind, status=status, retry_after_s=retry_after_s)
+    if rule.outcome == "transient":
+        return TransientError(message, kind=kind, status=status, retry_after_s=retry_after_s)
+    return CallFailedError(message, kind=kind, status=status)
+
+
+def describe(rule: Rule, status: int, facts: ErrorFacts, *, base_url: str) -> str:
+    """One line for people: what came, and what to do."""
+    said = facts.message.strip() or "an empty body"
+    code = facts.code or facts.type
+    text = f"HTTP {status}{f' {code}' if code and code != str(status) else ''}: {said}"
+    remedies = [rule.remedy] if rule.remedy else []
+    if status in (404, 405) and rule.name != "unknown model":
+        remedies.append(_url_remedy(base_url))
+    if 300 <= status < 400:
+        remedies.append("the server redirects; set base_url to where it points")
+    parameter = unknown_parameter(facts) if status in (400, 422) and rule.outcome == "failed" else None
+    if parameter:
+        remedies.append(f"the server does not accept {parameter!r}; change it in the role's generation table")
+    return "; ".join([text, *remedies])
+
+
+def unknown_parameter(facts: ErrorFacts) -> str | None:
+    """The name of the request parameter that the server complains about, if it names one."""
+    if facts.param and facts.param not in ("messages", "prompt", "None"):
+        return facts.param
+    if not _PARAMETER_WORDS.search(facts.words):
+        return None
+    quoted = _QUOTED.search(facts.message)
+    if quoted:
+        return quoted.group(1)
+    found = _PARAMETER.search(facts.message)
+    return found.group(1) if found else None
+
+
+def _url_remedy(base_url: str) -> str:
+    path = base_url.rstrip("/")
+    if re.search(r"/v\d+\w*$", path):
+        return f"nothing answers at {path}; check base_url and model"
+    return f'nothing answers at {path}; try base_url = "{path}/v1"'
+
+
+def _limit_alone(facts: ErrorFacts, output_limit: int | None) -> bool:
+    context = re.search(r"(?:context (?:length|window|size)|model_len)\D{0,30}(\d{2,12})", facts.message)
+    return output_limit is not None and context is not None and output_limit >= int(context.group(1))
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return ""
+    return str(value)[:100]
+
+
+def gist(body: bytes) -> str:
+    """The gist of a body that is no JSON, without markup, as one line."""
+    text = body[:4000].decode("utf-8", "replace")
+    if re.search(r"<(?:!doctype|html|head|body)", text, re.IGNORECASE):
+        title = re.search(r"<title[^>]*>([^<]{1,200})", text, re.IGNORECASE)
+        return f"an HTML page{f' titled {title.group(1).strip()!r}' if title else ''}"
+    return " ".join(text.split())[:_MAX_SHOWN] or "nothing"

@@ -1,0 +1,219 @@
+"""How much may go to one endpoint at once, and when: slots by priority, AIMD, requests and tokens a minute, pauses.
+
+Every attempt goes through :meth:`Limiter.acquire`. All work per attempt is O(log n) in the number of waiters.
+"""
+
+import asyncio
+import heapq
+import itertools
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from proverbench.endpoints.base import EndpointState
+
+_BACKOFF = 0.5
+"""Factor on the concurrency when the endpoint says that it is too much."""
+_RECOVERY_ROUNDS = 10
+"""Above half of what was too much, the limit takes this many rounds of answers to cross the whole range."""
+_MAX_PAUSE_S = 300.0
+_ROUNDING_S = 0.001
+"""Sleeps end a little late, so that a clock that is read a little early does not make them start again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What the headers of a reply say is left of one of the account's allowances."""
+
+    remaining: int
+    reset_s: float
+    """Seconds until the allowance is whole again."""
+
+
+class Bucket:
+    """An allowance per minute that refills evenly, with a second's worth (at least one unit) to spend at once.
+
+    In any minute no more than ``per_minute`` whole units are given out. It may be overdrawn: what turns out dearer
+    than expected is paid off before anything else is given out.
+    """
+
+    def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
+        self._capacity = float(max(1, per_minute // 60))
+        self._rate = (per_minute - self._capacity + 1) / 60
+        self._clock = clock
+        self._level = self._capacity
+        self._at = clock()
+
+    def wait_s(self, amount: float = 1.0) -> float:
+        """Seconds until ``amount`` (or a full bucket, if that is less) can be taken; 0 when it can be now."""
+        self._refill()
+        missing = min(amount, self._capacity) - self._level
+        return missing / self._rate if missing > 1e-9 else 0.0
+
+    def take(self, amount: float = 1.0) -> float:
+        """Spend, at once or on credit; a negative amount gives back.
+
+        Returns:
+            Seconds until the credit is paid off, 0 when none was needed. Who waits so long before using what was
+            taken keeps the limit, in order of taking.
+        """
+        self._refill()
+        self._level = min(self._capacity, self._level - amount)
+        return max(0.0, -self._level / self._rate)
+
+    def _refill(self) -> None:
+        now = self._clock()
+        self._level = min(self._capacity, self._level + (now - self._at) * self._rate)
+        self._at = now
+
+
+class Limiter:
+    """Slots of one endpoint.
+
+    Args:
+        concurrency: Most attempts in flight, ever.
+        requests_per_minute: Most attempts begun in any minute, or None.
+        state: Counters for others to read; kept up to date here.
+        clock: Monotonic time in seconds.
+    """
+
+    def __init__(
+        self,
+        concurrency: int,
+        *,
+        requests_per_minute: int | None = None,
+        state: EndpointState,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.ceiling = concurrency
+        self.state = state
+        state.concurrency = concurrency
+        self._clock = clock
+        self._limit = float(concurrency)
+        self._threshold = float(concurrency)
+        self._lowered_at = -math.inf
+        self._answered_since = True
+        self._requests = Bucket(requests_per_minute, clock) if requests_per_minute else None
+        self._paused_until = 0.0
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._order = itertools.count()
+        self._alarm: asyncio.TimerHandle | None = None
+
+    async def acquire(self, priority: int) -> None:
+        """Wait for a slot; a lower ``priority`` goes first, then first come first served."""
+        if not self._waiting and self._delay_s() == 0.0:
+            self._grant()
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (priority, next(self._order), future))
+        self._serve()
+        try:
+            await future
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled():
+                self.release()  # it was granted in the same turn of the loop in which the waiter was cancelled
+            raise
+
+    def release(self) -> None:
+        """Give a slot back."""
+        self.state.in_flight -= 1
+        self._serve()
+
+    def refund(self) -> None:
+        """Give back the request that an unused slot was counted for."""
+        if self._requests:
+            self._requests.take(-1.0)
+
+    def succeeded(self) -> None:
+        """An attempt was answered: let the limit grow, quickly up to half of what was too much, then evenly."""
+        self._answered_since = True
+        if self._limit >= self.ceiling:
+            return
+        round_gain = self._limit if self._limit < self._threshold else max(1.0, self.ceiling / _RECOVERY_ROUNDS)
+        self._set_limit(min(float(self.ceiling), self._limit + round_gain / self._limit))
+        self._serve()
+
+    def overloaded(self, *, started: float, hint_s: float | None) -> None:
+        """The endpoint refused an attempt for its load: halve the limit, and pause everyone if it said how long.
+
+        Args:
+            started: Clock time at which the attempt began. Attempts that began before the last lowering say nothing
+                new: many calls refused together lower the limit once.
+            hint_s: The provider's hint in seconds.
+        """
+        if hint_s:
+            self.pause(hint_s)
+        if started < self._lowered_at:
+            return
+        if self._answered_since:
+            self._threshold = max(1.0, self._limit * _BACKOFF)
+        self._answered_since = False
+        self._lowered_at = self._clock()
+        self._set_limit(max(1.0, self._limit * _BACKOFF))
+
+    def pause(self, seconds: float) -> None:
+        """Begin nothing for so long (at most five minutes)."""
+        self._paused_until = max(self._paused_until, self._clock() + min(seconds, _MAX_PAUSE_S))
+
+    def observe(self, quota: Quota) -> None:
+        """Respect what the headers say is left: with nothing left, wait for the reset."""
+        if quota.remaining <= 0 and quota.reset_s > 0:
+            self.pause(quota.reset_s)
+
+    def now(self) -> float:
+        """The limiter's clock."""
+        return self._clock()
+
+    def aclose(self) -> None:
+        """Stop the timer."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
+    def _set_limit(self, limit: float) -> None:
+        self._limit = limit
+        self.state.concurrency = int(limit)
+
+    def _grant(self) -> None:
+        self.state.in_flight += 1
+        if self._requests:
+            self._requests.take()
+
+    def _delay_s(self) -> float:
+        """0 if a slot can be given now, the seconds until it may be, or inf when that takes a release."""
+        if self.state.in_flight >= int(self._limit):
+            return math.inf
+        delay = 0.0
+        if self._paused_until:
+            delay = max(0.0, self._paused_until - self._clock())
+            if delay == 0.0:
+                self._paused_until = 0.0
+        return max(delay, self._requests.wait_s()) if self._requests else delay
+
+    def _serve(self) -> None:
+        while self._waiting:
+            if self._waiting[0][2].done():
+                heapq.heappop(self._waiting)  # its waiter was cancelled
+                continue
+            delay = self._delay_s()
+            if delay > 0.0:
+                if math.isfinite(delay):
+                    self._wake_in(delay)
+                return
+            future = heapq.heappop(self._waiting)[2]
+            self._grant()
+            future.set_result(None)
+
+    def _wake_in(self, delay: float) -> None:
+        loop = asyncio.get_running_loop()
+        due = loop.time() + delay + _ROUNDING_S
+        if self._alarm is not None:
+            if self._alarm.when() <= due:
+                return
+            self._alarm.cancel()
+        self._alarm = loop.call_at(due, self._on_alarm)
+
+    def _on_alarm(self) -> None:
+        self._alarm = None
+        self._serve()

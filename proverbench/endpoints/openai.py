@@ -1,0 +1,223 @@
+"""Kind ``openai``: chat completions and the Responses API, of OpenAI and every compatible server."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import msgspec
+
+from proverbench.config import EndpointConfig, RoleConfig
+from proverbench.endpoints.base import Reply, Request
+from proverbench.endpoints.classify import ErrorFacts, error_facts
+from proverbench.endpoints.http import Access, HttpEndpoint, OnQuota, Wire, decode, joined
+from proverbench.endpoints.sse import Event
+from proverbench.errors import TransientError
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+
+
+class _Message(msgspec.Struct):
+    """A message, or a stream's delta. Only the content decides whether it can be read; the rest may be anything."""
+
+    content: Any = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+
+
+class _Choice(msgspec.Struct):
+    index: Any = 0
+    message: _Message | None = None
+    delta: _Message | None = None
+    finish_reason: Any = None
+    error: Any = None
+
+
+class _Completion(msgspec.Struct):
+    choices: list[_Choice] | None = None
+    error: Any = None
+    usage: Any = None
+    model: Any = None
+    system_fingerprint: Any = None
+    id: Any = None
+
+
+class OpenAIEndpoint(HttpEndpoint):
+    """One attempt at a time of a chat completion; see :class:`HttpEndpoint` for the arguments."""
+
+    def __init__(
+        self,
+        endpoint: EndpointConfig,
+        roles: Mapping[str, RoleConfig],
+        *,
+        access: Access,
+        on_quota: OnQuota | None = None,
+        trust_env: bool = True,
+    ) -> None:
+        super().__init__(
+            endpoint,
+            roles,
+            url=(endpoint.base_url or DEFAULT_BASE_URL) + self.path,
+            headers={"Authorization": f"Bearer {access.key}"} if access.key else {},
+            access=access,
+            on_quota=on_quota,
+            trust_env=trust_env,
+        )
+
+    path = "/chat/completions"
+
+    def body(self, request: Request, *, stream: bool) -> dict[str, Any]:
+        """The request body of a chat completion."""
+        wire = self.roles[request.role]
+        body = {**wire.parameters, "messages": [{"role": "user", "content": request.prompt}]}
+        seed = self.seed(request, wire)
+        if seed is not None:
+            body["seed"] = seed
+        if stream:
+            body["stream"] = True
+            body.setdefault("stream_options", {"include_usage": True})
+        return body
+
+    def read_reply(self, raw: bytes, wire: Wire) -> Reply:
+        """The first choice of a chat completion."""
+        try:
+            completion = decode(raw, _Completion)
+        except ValueError:
+            self._raise_error_in(raw, wire)
+            self.bad_reply(raw, "a 200 whose body is no chat completion")
+        if not completion.choices:
+            if completion.error:
+                return self._refused(completion.error, wire)
+            self.bad_reply(raw, "a 200 without choices")
+        choice = completion.choices[0]
+        if choice.message is None:
+            self.bad_reply(raw, "a choice without a message")
+        text, thinking = split_content(choice.message.content)
+        if text is None:
+            self.bad_reply(raw, "a message whose content is neither text nor a list of parts")
+        self._check_finish(choice, wire)
+        return _reply(completion, text, [*_reasoning(choice.message), *thinking], choice.finish_reason)
+
+    async def read_stream(self, events: AsyncIterator[Event], wire: Wire) -> Reply:
+        """A chat completion from its chunks."""
+        whole = _Completion()
+        text: list[str] = []
+        reasoning: list[str] = []
+        last = _Choice()
+        done = False
+        async for event in events:
+            if event.data.startswith(b"[DONE]"):
+                done = True
+                break
+            chunk = self._chunk(event)
+            if chunk.error or event.name == "error":
+                return self._refused(chunk.error or {"message": "an error event"}, wire)
+            _take_over(whole, chunk)
+            for choice in chunk.choices or ():
+                if choice.index not in (0, None):
+                    continue
+                delta = choice.delta or choice.message
+                if delta is not None:
+                    piece, thinking = split_content(delta.content)
+                    text.append(piece or "")
+                    reasoning += [*_reasoning(delta), *thinking]
+                if choice.finish_reason is not None or choice.error:
+                    last = choice
+        if not done and last.finish_reason is None and not last.error:
+            self.cut()
+        self._check_finish(last, wire)
+        return _reply(whole, joined(text), reasoning, last.finish_reason)
+
+    def _chunk(self, event: Event) -> _Completion:
+        try:
+            return decode(event.data, _Completion)
+        except ValueError:
+            self.bad_reply(event.data, "a chunk of a stream that is no chat completion")
+
+    def _check_finish(self, choice: _Choice, wire: Wire) -> None:
+        """A generation that failed on the server is no answer.
+
+        Raises:
+            EndpointError: What the choice's error says, else TransientError.
+        """
+        if choice.error:
+            self._refused(choice.error, wire)
+        if choice.finish_reason == "error":
+            raise TransientError("the server ended the generation with an error", kind="finish_error", status=200)
+
+    def _refused(self, error: Any, wire: Wire) -> Reply:
+        facts = error_facts({"error": error}) or ErrorFacts(message=str(error)[:200])
+        return self.refused_or_raise(200, facts, wire)
+
+    def _raise_error_in(self, raw: bytes, wire: Wire) -> None:
+        """Some servers put an error of their own making where a completion should be."""
+        try:
+            data = decode(raw, dict[str, Any])
+        except ValueError:
+            return
+        if data.get("error"):
+            self._refused(data["error"], wire)
+
+
+def split_content(content: Any) -> tuple[str | None, list[str]]:
+    """A message's text, and the thinking that stands among its parts.
+
+    Text parts are joined without a separator, as published; parts of unknown types, and null texts, are left out.
+    None for the text means that the content is of no known shape.
+    """
+    if isinstance(content, str):
+        return content, []
+    if content is None:
+        return "", []
+    if not isinstance(content, list):
+        return None, []
+    text: list[str] = []
+    thinking: list[str] = []
+    for part in content:
+        if not isinstance(part, dict):
+            continue
+        kind = part.get("type")
+        if kind in ("text", "output_text") and isinstance(part.get("text"), str):
+            text.append(part["text"])
+        elif kind in ("thinking", "reasoning"):
+            thinking.append(_thought(part))
+    return "".join(text), [piece for piece in thinking if piece]
+
+
+def _thought(part: dict[str, Any]) -> str:
+    for name in ("thinking", "reasoning", "text"):
+        value = part.get(name)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list):
+            return split_content(value)[0] or ""
+    return ""
+
+
+def _reasoning(message: _Message) -> list[str]:
+    """The reasoning beside the content. Servers that send both fields send the same in both."""
+    for value in (message.reasoning_content, message.reasoning):
+        if isinstance(value, str) and value:
+            return [value]
+    return []
+
+
+def _take_over(whole: _Completion, chunk: _Completion) -> None:
+    whole.usage = chunk.usage or whole.usage
+    whole.model = whole.model or chunk.model
+    whole.id = whole.id or chunk.id
+    whole.system_fingerprint = whole.system_fingerprint or chunk.system_fingerprint
+
+
+def _reply(completion: _Completion, text: str, reasoning: list[str], finish_reason: Any) -> Reply:
+    return Reply(
+        text=text,
+        finish_reason=None if finish_reason is None else str(finish_reason),
+        reasoning=joined(reasoning) or None,
+        usage=completion.usage if isinstance(completion.usage, dict) else None,
+        model=_text(completion.model),
+        fingerprint=_text(completion.system_fingerprint),
+        response_id=_text(completion.id),
+    )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,121 @@
+"""HTTP for the model endpoints: one aiohttp session, timeouts, and outside exceptions mapped in one place.
+
+The SDKs' request machinery costs 1.4 to 2.7 ms of CPU a call, this 0.3 (docs/performance.md), and it maps a reset
+connection to a timeout. So calls go through here; the wire formats are the SDKs'.
+"""
+
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+
+from proverbench.endpoints.redact import Redactor
+from proverbench.errors import (
+    AttemptTimeoutError,
+    EndpointError,
+    FatalEndpointError,
+    TransientError,
+)
+
+_KEEPALIVE_S = 60
+"""Probe a silent connection this often, so that routers do not forget it while a model thinks."""
+_MAX_HEADER = 64 * 1024
+
+
+class Transport:
+    """POSTs JSON to one URL.
+
+    Args:
+        url: Where every request goes.
+        headers: Sent with every request; may hold secrets.
+        connect_timeout_s: Longest wait for a connection.
+        read_timeout_s: Longest silence between two pieces of a reply, its first byte included.
+        redact: Cleans every message before it enters an exception.
+        trust_env: Use the proxies that the environment names.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        *,
+        connect_timeout_s: float,
+        read_timeout_s: float,
+        redact: Redactor,
+        trust_env: bool = True,
+    ) -> None:
+        self.url = url
+        self.redact = redact
+        self._headers = {"User-Agent": "proverbench", "Content-Type": "application/json", **headers}
+        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout_s, sock_read=read_timeout_s)
+        self._connect_timeout_s = connect_timeout_s
+        self._read_timeout_s = read_timeout_s
+        self._trust_env = trust_env
+        self._session: aiohttp.ClientSession | None = None
+
+    @asynccontextmanager
+    async def post(self, body: bytes) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Send one request; the response's body is still to be read, inside the block.
+
+        Raises:
+            TransientError: The network failed or nothing came in time (AttemptTimeoutError once sent).
+            FatalEndpointError: The URL cannot work.
+        """
+        try:
+            async with self._open().post(self.url, data=body, allow_redirects=False) as response:
+                yield response
+        except (aiohttp.ClientError, OSError, TimeoutError) as exc:
+            raise self._mapped(exc) from None  # the cause's text may hold the URL's or header's secrets
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            # limits.py decides how many calls are in flight; a second limit here could only hide waiting.
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=30, socket_factory=_keepalive_socket)
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                headers=self._headers,
+                timeout=self._timeout,
+                trust_env=self._trust_env,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                max_line_size=_MAX_HEADER,
+                max_field_size=_MAX_HEADER,
+            )
+        return self._session
+
+    def _mapped(self, exc: Exception) -> EndpointError:
+        said = self.redact(" ".join(str(exc).split()))[:300] or type(exc).__name__
+        if isinstance(exc, aiohttp.ConnectionTimeoutError):
+            return TransientError(f"no connection within {self._connect_timeout_s:g} s", kind="connect_timeout")
+        if isinstance(exc, TimeoutError):
+            return AttemptTimeoutError(f"nothing came for {self._read_timeout_s:g} s", kind="read_timeout")
+        if isinstance(exc, aiohttp.ClientConnectorCertificateError):
+            return ConnectError(f"{said}; for a private authority name its file in SSL_CERT_FILE", kind="certificate")
+        if isinstance(exc, aiohttp.ClientConnectorError | aiohttp.ClientProxyConnectionError):
+            return ConnectError(said, kind="connect")
+        if isinstance(exc, aiohttp.InvalidURL):
+            return FatalEndpointError("the URL cannot be used; check base_url", kind="bad_url")
+        return TransientError(f"the connection broke: {said}", kind="network")
+
+
+class ConnectError(TransientError):
+    """No connection came about: nothing was asked. When no attempt ever succeeds, the address is wrong."""
+
+
+def _keepalive_socket(address: Any) -> socket.socket:
+    family, kind, proto, _, _ = address
+    sock = socket.socket(family=family, type=kind, proto=proto)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    # macOS calls the idle time TCP_KEEPALIVE.
+    idle = getattr(socket, "TCP_KEEPIDLE", None) or getattr(socket, "TCP_KEEPALIVE", None)
+    if idle is not None:
+        sock.setsockopt(socket.IPPROTO_TCP, idle, _KEEPALIVE_S)
+    if hasattr(socket, "TCP_KEEPINTVL"):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEPALIVE_S)
+    return sock
