@@ -1,0 +1,309 @@
+"""Benchmark files -> queries with gold units, each read byte for byte and known by its SHA-256."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from proverbench.errors import DataError
+from proverbench.retrieval.corpus import Faults, parse_jsonl, read_bytes, text_field
+from proverbench.retrieval.records import Query
+
+MATHLIBQR_FIELDS = ("q1a_lean", "q1b_latex", "q1c_natural", "q2_slogan", "q3_nickname", "q4_special_case")
+"""The six styles in which MathlibQR asks for one declaration."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Queries of one file."""
+
+    task: str
+    sha256: str
+    """Of the file's bytes."""
+    queries: list[Query]
+    published: bool | None
+    """Whether this is the published file, unchanged; None for a task without a published file."""
+    notes: list[str] = field(default_factory=list)
+    """What a reader of its figures must know."""
+    subset: str = ""
+    """Name of the subset that the queries were cut down to, if any."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A kind of benchmark: how its file is read and what it asks for."""
+
+    name: str
+    read: Callable[[bytes, Faults], list[Query]]
+    summary: str
+    sha256: str = ""
+    """Of the published file, or how it begins."""
+    n_queries: int | None = None
+    """Queries of the published file."""
+    n_units: int | None = None
+    """Gold units of the published file, where that is part of its definition."""
+
+
+def load_benchmark(path: Path, task: str, *, sha256: str = "") -> Benchmark:
+    """Load the queries of a task.
+
+    Args:
+        path: The benchmark's file.
+        task: A name in :data:`TASKS`.
+        sha256: What the file's SHA-256 must begin with (at least 8 hex digits); empty checks nothing more than what
+            is known of the published file.
+
+    Raises:
+        DataError: Lists every fault with its line; or the hash is another.
+    """
+    data = read_bytes(path)
+    digest = hashlib.sha256(data).hexdigest()
+    if sha256 and not (len(sha256) >= 8 and digest.startswith(sha256.lower())):
+        raise DataError(f"{path}: its SHA-256 is {digest}, wanted {sha256!r} (at least 8 digits); get the file anew")
+    kind = TASKS[task]
+    faults = Faults(path)
+    queries = kind.read(data, faults)
+    _refuse_repeated_ids(queries, faults)
+    if not queries:
+        faults.add(None, f"holds no queries of task {task}")
+    faults.raise_if_any()
+    published, notes = _compare_with_published(kind, digest, queries)
+    return Benchmark(task=task, sha256=digest, queries=queries, published=published, notes=notes)
+
+
+def _compare_with_published(kind: Task, digest: str, queries: Sequence[Query]) -> tuple[bool | None, list[str]]:
+    notes = []
+    if kind.sha256 and not digest.startswith(kind.sha256):
+        notes.append(f"not the published file: its SHA-256 is {digest[:12]}, the published begins {kind.sha256[:12]}")
+    if kind.n_queries is not None and len(queries) != kind.n_queries:
+        notes.append(f"{len(queries)} queries, the published file has {kind.n_queries}")
+    n_units = sum(len(query.gold) for query in queries)
+    if kind.n_units is not None and n_units != kind.n_units:
+        notes.append(f"{n_units} gold units, the published file has {kind.n_units}")
+    if kind.sha256 or kind.n_queries is not None:
+        return not notes, notes
+    return None, notes
+
+
+def _refuse_repeated_ids(queries: Sequence[Query], faults: Faults) -> None:
+    seen: set[str] = set()
+    for query in queries:
+        if query.id in seen:
+            faults.add(None, f"query id {query.id!r} stands there twice")
+        seen.add(query.id)
+
+
+def load_subset(path: Path) -> list[str]:
+    """Load a subset: a JSON list, or one id or full name a line. Blank lines and lines that begin with # are skipped.
+
+    Raises:
+        DataError: If it is neither, or empty.
+    """
+    text = read_bytes(path).decode("utf-8-sig", errors="replace")
+    if text.lstrip().startswith("["):
+        try:
+            members = json.loads(text)
+        except json.JSONDecodeError as exc:
+            raise DataError(f"{path}: is not JSON: {exc}") from exc
+        if not all(isinstance(member, str) for member in members):
+            raise DataError(f"{path}: a subset is a list of strings")
+    else:
+        members = [line.strip() for line in text.split("\n")]
+    members = [member for member in members if member and not member.startswith("#")]
+    if not members:
+        raise DataError(f"{path}: names no query and no declaration")
+    return list(dict.fromkeys(members))
+
+
+def cut_to_subset(benchmark: Benchmark, members: Sequence[str], name: str) -> Benchmark:
+    """Keep the queries that ``members`` names by query id, declaration id or full name (a gold member).
+
+    Raises:
+        DataError: If a member names nothing, or a subset called shared-171 does not name 171 declarations.
+    """
+    named: set[str] = set()
+    wanted = set(members)
+    kept = []
+    for query in benchmark.queries:
+        names = wanted & {query.id, query.cluster, *(member for unit in query.gold for member in unit)}
+        if names:
+            named |= names
+            kept.append(query)
+    if missing := [member for member in members if member not in named]:
+        raise DataError(f"subset {name}: {len(missing)} members name no query, the first is {missing[0]!r}")
+    clusters = {query.cluster for query in kept}
+    if name == SHARED_171 and len(clusters) != 171:
+        raise DataError(f"subset {name}: names {len(clusters)} declarations, it must name 171")
+    return replace(benchmark, queries=kept, subset=name)
+
+
+SHARED_171 = "shared-171"
+"""Name of the published subset: the declarations that every compared corpus has."""
+
+
+def _read_jsonl(data: bytes, faults: Faults) -> list[Query]:
+    """Read anyone's own queries: ``id``, ``text``, ``gold`` and, if wanted, ``cluster``, ``split``, ``labels``."""
+    queries = []
+    for line, row in parse_jsonl(data, faults):
+        identity = text_field(row, "id", line, faults, required=True)
+        labels = row.get("labels") or {}
+        if not isinstance(labels, dict) or not all(isinstance(value, str) for value in labels.values()):
+            faults.add(line, f"labels must be an object of strings, found {labels!r}")
+            labels = {}
+        queries.append(
+            Query(
+                id=identity,
+                text=text_field(row, "text", line, faults, required=True),
+                gold=_units(row.get("gold"), "gold", line, faults),
+                cluster=text_field(row, "cluster", line, faults) or identity,
+                split=text_field(row, "split", line, faults),
+                labels=labels,
+            )
+        )
+    return queries
+
+
+def _units(value: Any, field_name: str, line: int | None, faults: Faults) -> list[list[str]]:
+    """Read gold units: a list whose items are lists of interchangeable names, or single names."""
+    units: list[list[str]] = []
+    if not isinstance(value, list):
+        faults.add(line, f"{field_name} must be a list of units, found {value!r}")
+        return units
+    for item in value:
+        unit = [item] if isinstance(item, str) else item
+        if not isinstance(unit, list) or not unit or not all(isinstance(m, str) and m for m in unit):
+            faults.add(line, f"{field_name}: a unit is a name or a non-empty list of names, found {item!r}")
+        else:
+            units.append(unit)
+    return units
+
+
+def _json_rows(data: bytes, faults: Faults) -> list[dict[str, Any]]:
+    try:
+        rows = json.loads(data.decode("utf-8-sig"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as exc:
+        faults.add(None, f"is not JSON: {exc}")
+        return []
+    if not isinstance(rows, list):
+        faults.add(None, f"must be a list of rows, found {type(rows).__name__}")
+        return []
+    for number, row in enumerate(rows):
+        if not isinstance(row, dict):
+            faults.add(None, f"row {number} must be an object, found {row!r}")
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def _read_mathlibqr(data: bytes, faults: Faults) -> list[Query]:
+    """Read MathlibQR: a declaration a row, asked for in up to six styles; an empty string is no query."""
+    queries = []
+    for row in _json_rows(data, faults):
+        identity = text_field(row, "id", None, faults, required=True)
+        full_name = text_field(row, "full_name", None, faults, required=True)
+        for style in MATHLIBQR_FIELDS:
+            text = text_field(row, style, None, faults)
+            if text.strip():
+                labels = {
+                    "style": style,
+                    "difficulty": str(row.get("difficulty", "")),
+                    "kind": str(row.get("kind", "")),
+                }
+                queries.append(
+                    Query(id=f"{identity}_{style}", text=text, gold=[[full_name]], cluster=identity, labels=labels)
+                )
+    return queries
+
+
+def _read_mathlibmpr(data: bytes, faults: Faults) -> list[Query]:
+    """Read MathlibMPR: a theorem a row; every premise group, original or alternative, is a unit."""
+    queries = []
+    for number, row in enumerate(_json_rows(data, faults)):
+        identity = text_field(row, "id", None, faults, required=True)
+        groups = row.get("premise_group")
+        if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
+            faults.add(None, f"row {number} ({identity}): premise_group must be a list of objects")
+            continue
+        units = _units([group.get("docs") for group in groups], f"row {number} ({identity}): docs", None, faults)
+        text = text_field(row, "formal_statement", None, faults, required=True)
+        queries.append(Query(id=identity, text=text, gold=units, cluster=identity))
+    return queries
+
+
+def _read_dependencies(data: bytes, faults: Faults) -> list[Query]:
+    """Read statement -> dependencies: JSONL of ``id``, ``statement``, ``dependencies``; each dependency a unit."""
+    queries = []
+    for line, row in parse_jsonl(data, faults):
+        identity = text_field(row, "id", line, faults, required=True)
+        queries.append(
+            Query(
+                id=identity,
+                text=text_field(row, "statement", line, faults, required=True),
+                gold=_units(row.get("dependencies"), "dependencies", line, faults),
+                cluster=text_field(row, "cluster", line, faults) or identity,
+                split=text_field(row, "split", line, faults),
+            )
+        )
+    return queries
+
+
+def _read_leandojo(data: bytes, faults: Faults) -> list[Query]:
+    """Read a LeanDojo-style split: every traced tactic that names premises asks, with the state before it, for them."""
+    queries = []
+    for theorem in _json_rows(data, faults):
+        name = text_field(theorem, "full_name", None, faults, required=True)
+        tactics = theorem.get("traced_tactics")
+        if not isinstance(tactics, list) or not all(isinstance(tactic, dict) for tactic in tactics):
+            faults.add(None, f"{name}: traced_tactics must be a list of objects")
+            continue
+        for step, tactic in enumerate(tactics):
+            premises = _annotated_premises(tactic)
+            if premises is None:
+                faults.add(None, f"{name}: annotated_tactic {step} must be [text, [{{full_name: ...}}, ...]]")
+            elif premises:
+                # Two theorems of one name in two files are two queries.
+                prefix = f"{theorem['file_path']}:{name}" if theorem.get("file_path") else name
+                queries.append(
+                    Query(
+                        id=f"{prefix}:{step}",
+                        text=text_field(tactic, "state_before", None, faults, required=True),
+                        gold=[[premise] for premise in premises],
+                        cluster=prefix,
+                    )
+                )
+    return queries
+
+
+def _annotated_premises(tactic: dict[str, Any]) -> list[str] | None:
+    """Return the distinct premises that a traced tactic names, or None if it is malformed."""
+    match tactic.get("annotated_tactic"):
+        case [str(), list() as provenances]:
+            names = [p.get("full_name") if isinstance(p, dict) else None for p in provenances]
+            if all(isinstance(name, str) and name for name in names):
+                return list(dict.fromkeys(str(name) for name in names))
+    return None
+
+
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        Task("jsonl", _read_jsonl, "your own queries: JSONL of id, text, gold"),
+        Task(
+            "mathlibqr",
+            _read_mathlibqr,
+            "MathlibQR: find one declaration, asked for in six styles",
+            sha256="0ce093ebb9da90c046d10b4e50a901edd8237a5aef357df1a3e08f5f5c1a1294",
+            n_queries=946,
+        ),
+        Task(
+            "mathlibmpr",
+            _read_mathlibmpr,
+            "MathlibMPR: find a premise of every group that a theorem needs",
+            n_queries=69,
+            n_units=204,
+        ),
+        Task("dependencies", _read_dependencies, "statement to dependencies: JSONL of id, statement, dependencies"),
+        Task("leandojo", _read_leandojo, "LeanDojo-style: proof state to the premises of the next tactic"),
+    )
+}
+"""Every task, by name."""

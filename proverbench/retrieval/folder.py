@@ -1,0 +1,178 @@
+"""A retrieval run's folder on disk (docs/retrieval.md, "A run's folder").
+
+``manifest.json``, ``queries.jsonl`` and ``positions.jsonl`` are the sources; ``curves.json`` and ``summary.json`` are
+rebuilt from them, byte for byte. ``ranked.jsonl`` keeps the lists, for people to look into.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from proverbench.errors import JournalError, RunMismatchError
+from proverbench.journal import disk, write_whole
+from proverbench.retrieval.derive import derive
+from proverbench.retrieval.records import GoldQuery, Positions, Ranking, RunManifest, json_line
+
+MANIFEST, QUERIES, POSITIONS, RANKED = "manifest.json", "queries.jsonl", "positions.jsonl", "ranked.jsonl"
+CURVES, SUMMARY = "curves.json", "summary.json"
+
+_T = TypeVar("_T")
+
+
+def run_id_of(manifest: RunManifest) -> str:
+    """Return the SHA-256 of a manifest's identity: all of it but the id itself and ``operation``."""
+    identity = msgspec.to_builtins(manifest)
+    del identity["run_id"], identity["operation"]
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
+def queries_bytes(queries: Iterable[GoldQuery]) -> bytes:
+    """Return the content of queries.jsonl."""
+    return b"".join(map(json_line, queries))
+
+
+class RetrievalRun:
+    """A saved run, finished or not.
+
+    Args:
+        path: Its folder.
+
+    Raises:
+        JournalError: If the folder is no retrieval run, or is damaged; names file and line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            data = (path / MANIFEST).read_bytes()
+            self.manifest = msgspec.json.decode(data, type=RunManifest)
+        except OSError as exc:
+            raise JournalError(f"{path}: is no run of retrievalbench ({MANIFEST}: {exc.strerror or exc})") from exc
+        except msgspec.DecodeError as exc:
+            raise JournalError(f"{path / MANIFEST}: is no manifest of retrievalbench: {exc}") from exc
+        self.queries = list(_lines(path / QUERIES, GoldQuery))
+        self.positions: dict[str, Positions] = {}
+        for line in _lines(path / POSITIONS, Positions):
+            self.positions.setdefault(line.query_id, line)
+        self._check()
+
+    def _check(self) -> None:
+        by_id = {query.id: query for query in self.queries}
+        for line in self.positions.values():
+            query = by_id.get(line.query_id)
+            if query is None or len(query.units) != len(line.positions):
+                raise JournalError(
+                    f"{self.path / POSITIONS}: query {line.query_id!r} does not fit {QUERIES}; one of them was changed"
+                )
+
+    @property
+    def open_queries(self) -> list[GoldQuery]:
+        """Queries that count and have no answer yet, in order."""
+        return [query for query in self.queries if not query.dropped and query.id not in self.positions]
+
+    def ranked(self) -> dict[str, list[str]]:
+        """Return the lists by query id; of an answered query the last one written."""
+        return {line.query_id: line.doc_ids for line in _lines(self.path / RANKED, Ranking)}
+
+    def derived(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return summary and curves, derived now."""
+        return derive(self.manifest, self.queries, self.positions)
+
+    def rebuild(self) -> dict[str, Any]:
+        """Write curves.json and summary.json anew; returns the summary."""
+        summary, curves = self.derived()
+        write_whole(self.path / CURVES, _pretty(curves))
+        write_whole(self.path / SUMMARY, _pretty(summary))
+        return summary
+
+
+def _pretty(value: dict[str, Any]) -> bytes:
+    """Return JSON a key a line, with lists of numbers on one line: for people and for ``diff``."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
+
+
+def _lines(path: Path, kind: type[_T]) -> Iterator[_T]:
+    """Yield the whole lines of a file; a torn last line is left out, a missing file is empty."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return
+    decode = msgspec.json.Decoder(kind).decode
+    for number, line in enumerate(data.split(b"\n")[:-1], start=1):
+        try:
+            yield decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+            raise JournalError(f"{path}:{number}: not a line of a retrieval run ({exc})") from exc
+
+
+def create_run(path: Path, manifest: RunManifest, queries: Sequence[GoldQuery]) -> RetrievalRun:
+    """Make a new run's folder.
+
+    Raises:
+        RunMismatchError: If the folder holds something already.
+        JournalError: If it cannot be written.
+    """
+    if path.exists() and any(path.iterdir()):
+        raise RunMismatchError(f"{path} is not empty; go on with --resume {path}, or give another --output")
+    with disk(path):
+        path.mkdir(parents=True, exist_ok=True)
+    write_whole(path / QUERIES, queries_bytes(queries))
+    # The manifest comes last: a folder with one is whole.
+    write_whole(path / MANIFEST, _pretty(msgspec.to_builtins(manifest)))
+    return RetrievalRun(path)
+
+
+class PositionsWriter:
+    """Appends to positions.jsonl and ranked.jsonl; a torn tail is cut off first.
+
+    Args:
+        path: The run's folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._ranked = _AppendOnly(path / RANKED)
+        self._positions = _AppendOnly(path / POSITIONS)
+
+    def append(self, ranking: Ranking, positions: Positions) -> None:
+        """Save a query's answer. The list goes first: a query with positions always has one."""
+        self._ranked.append(json_line(ranking))
+        self._positions.append(json_line(positions))
+
+    def close(self) -> None:
+        """Sync and close."""
+        self._ranked.close()
+        self._positions.close()
+
+
+class _AppendOnly:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with disk(path):
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            held = path.read_bytes()
+            self._end = held.rfind(b"\n") + 1
+            if self._end < len(held):
+                os.ftruncate(self._fd, self._end)
+
+    def append(self, data: bytes) -> None:
+        with disk(self._path):
+            try:
+                written = 0
+                while written < len(data):
+                    written += os.pwrite(self._fd, data[written:], self._end + written)
+            except OSError:
+                os.ftruncate(self._fd, self._end)
+                raise
+        self._end += len(data)
+
+    def close(self) -> None:
+        try:
+            with disk(self._path):
+                os.fsync(self._fd)
+        finally:
+            os.close(self._fd)

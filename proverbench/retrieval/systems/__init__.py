@@ -1,0 +1,1 @@
+"""What is measured: one small interface (``base.py``) and its kinds."""

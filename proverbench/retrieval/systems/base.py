@@ -1,0 +1,91 @@
+"""The interface of a system, and what systems share."""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from proverbench.retrieval.corpus import Corpus
+from proverbench.retrieval.records import GoldQuery, Ranking, Unanswered
+
+Outcome = Ranking | Unanswered
+
+
+class System(Protocol):
+    """Something that ranks documents for a query. Implement this to add a kind (docs/retrieval.md)."""
+
+    spec: str
+    """How the command line names it."""
+    external: bool
+    """Whether its lists come from outside: it may return fewer than asked, and then has no value above its cap."""
+    own_corpus: str
+    """Name of the corpus that it searches where that is not the run's own; else empty."""
+    licence: str
+    """Licence of the model or service, as its makers state it; empty if unknown."""
+
+    def identity(self) -> dict[str, Any]:
+        """Everything that decides its lists, for the manifest. No secrets."""
+        ...
+
+    def search(self, queries: Sequence[GoldQuery], k: int) -> AsyncGenerator[Outcome, None]:
+        """Rank ``k`` documents for each query; outcomes in any order, one a query.
+
+        Raises:
+            FatalEndpointError: If no query will be answered.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Release what it holds. Called once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a system is made with."""
+
+    corpus: Corpus
+    texts: list[str]
+    """The corpus, rendered, row by row."""
+    cache: Path
+    on_progress: Callable[[str, int, int], None] = field(default=lambda what, done, total: None)
+    """Told of long preparations: what, done, total."""
+
+
+class Remembered:
+    """A system whose lists are kept in memory, so that a fusion beside it does not search again.
+
+    Args:
+        system: The system.
+    """
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._lists: dict[tuple[str, int], list[str]] = {}
+        self.spec = system.spec
+        self.external = system.external
+        self.own_corpus = system.own_corpus
+        self.licence = system.licence
+
+    def identity(self) -> dict[str, Any]:
+        """Return the system's own."""
+        return self._system.identity()
+
+    async def search(self, queries: Sequence[GoldQuery], k: int) -> AsyncGenerator[Outcome, None]:
+        """Yield what is remembered, then search for the rest."""
+        rest = []
+        for query in queries:
+            known = self._lists.get((query.id, k))
+            if known is None:
+                rest.append(query)
+            else:
+                yield Ranking(query.id, known)
+        if rest:
+            async for outcome in self._system.search(rest, k):
+                if isinstance(outcome, Ranking):
+                    self._lists[outcome.query_id, k] = outcome.doc_ids
+                yield outcome
+
+    async def aclose(self) -> None:
+        """Release the system."""
+        await self._system.aclose()

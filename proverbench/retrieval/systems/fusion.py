@@ -1,0 +1,74 @@
+"""Reciprocal rank fusion of other systems' lists."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from proverbench.retrieval.records import GoldQuery, Ranking, Unanswered
+from proverbench.retrieval.systems.base import Outcome, System
+
+RRF_K = 60
+"""The constant of Cormack, Clarke and Büttcher (2009)."""
+
+
+def fuse(lists: Sequence[Sequence[str]], k: int, order: dict[str, int]) -> list[str]:
+    """Fuse ranked lists: a row earns 1 / (60 + rank) from each list that has it, at its first place there.
+
+    Args:
+        lists: Ranked row ids, best first.
+        k: Length of the fused list.
+        order: Row number of each id, which breaks ties; ids outside the corpus come after.
+
+    Returns:
+        At most ``k`` ids, best first.
+    """
+    earned: dict[str, float] = {}
+    for ranked in lists:
+        for rank, row in enumerate(dict.fromkeys(ranked), start=1):
+            earned[row] = earned.get(row, 0.0) + 1.0 / (RRF_K + rank)
+    last = len(order)
+    return sorted(earned, key=lambda row: (-earned[row], order.get(row, last), row))[:k]
+
+
+class FusionSystem:
+    """The fusion of two systems or more.
+
+    Args:
+        spec: How the command line names it.
+        members: The systems.
+        order: Row number of each row id of the corpus.
+    """
+
+    def __init__(self, spec: str, members: Sequence[System], order: dict[str, int]) -> None:
+        self.spec = spec
+        self._members = list(members)
+        self._order = order
+        # A list is cut short by a service only where no member reaches deeper.
+        self.external = all(member.external for member in members)
+        self.own_corpus = ", ".join(dict.fromkeys(member.own_corpus for member in members if member.own_corpus))
+        self.licence = ", ".join(dict.fromkeys(member.licence for member in members if member.licence))
+
+    def identity(self) -> dict[str, Any]:
+        """Return the method and the members' identities."""
+        members = {member.spec: member.identity() for member in self._members}
+        return {"kind": "fusion", "method": "reciprocal rank", "k": RRF_K, "members": members}
+
+    async def search(self, queries: Sequence[GoldQuery], k: int) -> AsyncGenerator[Outcome, None]:
+        """Ask every member, then fuse; a query that one of them cannot answer is unanswered."""
+        lists: dict[str, list[list[str]]] = {query.id: [] for query in queries}
+        failed: dict[str, Unanswered] = {}
+        for member in self._members:
+            async with aclosing(member.search(queries, k)) as outcomes:
+                async for outcome in outcomes:
+                    if isinstance(outcome, Unanswered):
+                        failed[outcome.query_id] = outcome
+                    else:
+                        lists[outcome.query_id].append(outcome.doc_ids)
+        for query in queries:
+            if query.id in failed:
+                yield failed[query.id]
+            else:
+                yield Ranking(query.id, fuse(lists[query.id], k, self._order))
+
+    async def aclose(self) -> None:
+        """Nothing of its own to release: who made the members closes them."""
