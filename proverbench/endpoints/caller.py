@@ -106,7 +106,7 @@ class EndpointCaller:
         except FatalEndpointError as exc:
             raise self._named(exc) from None
         except EndpointError as exc:
-            if self.state.answered == 0 and isinstance(exc, CallFailedError | ConnectError):
+            if self.state.answered == 0 and _hits_every_call(exc):
                 raise self._named(exc) from None
             self.state.unanswered += 1
             return Unanswered(exc.kind, str(exc), exc.status, call.attempts, call.abandoned)
@@ -232,6 +232,12 @@ class EndpointCaller:
     def _named(self, exc: EndpointError) -> FatalEndpointError:
         remedy = "; check base_url, and that the server is running" if isinstance(exc, ConnectError) else ""
         return FatalEndpointError(f"endpoint {self.name!r}: {exc}{remedy}", kind=exc.kind, status=exc.status)
+
+
+def _hits_every_call(exc: EndpointError) -> bool:
+    """Whether a fault, on an endpoint that has answered nothing yet, is taken to be one of the whole run."""
+    refused = isinstance(exc, CallFailedError) and exc.status is not None
+    return refused or isinstance(exc, ConnectError)
 
 
 class _Progress:

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.config import EndpointConfig, RoleConfig
+from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Reply, Request
-from proverbench.endpoints.http import Access
 from proverbench.endpoints.openai import OpenAIEndpoint
 from proverbench.errors import ConfigError
 
@@ -112,7 +112,12 @@ def _require_hash(path: Path, wanted: str) -> None:
         )
 
 
-def _load_xllamacpp() -> Any:
+def load_xllamacpp() -> Any:
+    """The module of llama.cpp.
+
+    Raises:
+        ConfigError: If it, or a library of the system that it needs, is not installed.
+    """
     try:
         import xllamacpp
     except ImportError as exc:
@@ -128,7 +133,7 @@ def _load_xllamacpp() -> Any:
 
 def _start_server(path: Path, *, slots: int, threads: int | None, context: int) -> Any:
     """Load the model and serve it on a free port of this machine; takes a few seconds."""
-    xllamacpp = _load_xllamacpp()
+    xllamacpp = load_xllamacpp()
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(path)
     parameters.model_alias = {MODEL}  # else the server reports the file's path, which would get into every run

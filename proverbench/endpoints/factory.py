@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from proverbench.config import Config, EndpointConfig, RoleConfig, check_environment
+from proverbench.endpoints.access import Access
 from proverbench.endpoints.caller import EndpointCaller
-from proverbench.endpoints.http import Access
 from proverbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ async def open_callers(config: Config, roles: Sequence[str], *, concurrency: int
     """
     config.require(roles)
     check_environment(config, roles)
+    check_endpoints(config, roles)
     endpoints = config.endpoints(roles)
     wanted = {endpoint.name: concurrency or endpoint.concurrency for endpoint in endpoints}
     allowed, note = _within_descriptors(wanted)
@@ -57,44 +58,71 @@ async def close_callers(callers: "Mapping[str, Caller]") -> None:
         await caller.aclose()
 
 
+def check_endpoints(config: Config, roles: Sequence[str]) -> None:
+    """Find what would keep an endpoint from opening, without opening it: call this before a run is written.
+
+    Raises:
+        ConfigError: Names everything.
+    """
+    faults = []
+    for role in roles:
+        settings = config.roles[role]
+        if settings.endpoint.kind == "anthropic" and "seed" in settings.generation:
+            faults.append(f"{config.path}: {role}.generation.seed: kind 'anthropic' knows no seeds; delete it")
+    for endpoint in config.endpoints(roles):
+        faults += [f"{config.path}: endpoint {endpoint.name!r}: {fault}" for fault in _unsendable(endpoint)]
+        if endpoint.kind == "embedded":
+            from proverbench.endpoints.embedded import load_xllamacpp
+
+            load_xllamacpp()
+    if faults:
+        raise ConfigError.of(faults)
+
+
 def read_access(endpoint: EndpointConfig, environ: Mapping[str, str] = os.environ) -> Access:
     """The key and headers of an endpoint, from the variables that its config names."""
     key = environ.get(endpoint.api_key_env, "").strip() if endpoint.api_key_env else ""
     headers = {header: environ.get(name, "").strip() for header, name in endpoint.extra_headers_env.items()}
-    unsendable = [
-        variable
-        for variable, value in [
-            (endpoint.api_key_env, key),
-            *((endpoint.extra_headers_env[h], v) for h, v in headers.items()),
-        ]
-        if any(not 32 <= ord(c) < 127 for c in value)
-    ]
-    if unsendable:
-        raise ConfigError.of(
-            f"the environment variable {name} holds characters that no HTTP header may hold; copy its value again"
-            for name in unsendable
-        )
     return Access(key=key or None, headers=headers)
 
 
-async def _open(endpoint: EndpointConfig, roles: Mapping[str, RoleConfig], concurrency: int) -> EndpointCaller:
-    # The kinds import what they need here, where it is first needed.
-    caller: EndpointCaller
+def _unsendable(endpoint: EndpointConfig, environ: Mapping[str, str] = os.environ) -> list[str]:
+    """Variables whose values no header can carry: a line end inside, a curly quote from a web page."""
+    names = [*filter(None, [endpoint.api_key_env]), *endpoint.extra_headers_env.values()]
+    return [
+        f"the environment variable {name} holds characters that no HTTP header may hold; copy its value again"
+        for name in names
+        if not all(" " <= c <= "~" for c in environ.get(name, "").strip())
+    ]
 
+
+async def _open(endpoint: EndpointConfig, roles: Mapping[str, RoleConfig], concurrency: int) -> EndpointCaller:
     def observe(quota: "Quota") -> None:
         caller.limiter.observe(quota)
 
+    # Each kind is imported here, where it is first needed.
     made: Endpoint
-    if endpoint.kind == "openai":
-        from proverbench.endpoints.openai import OpenAIEndpoint
+    if endpoint.kind == "anthropic":
+        from proverbench.endpoints.anthropic import AnthropicEndpoint
 
-        made = OpenAIEndpoint(endpoint, roles, access=read_access(endpoint), on_quota=observe)
+        made = AnthropicEndpoint(endpoint, roles, access=read_access(endpoint), on_quota=observe)
     elif endpoint.kind == "embedded":
         from proverbench.endpoints.embedded import EmbeddedEndpoint
 
         made = await EmbeddedEndpoint.start(endpoint, roles, concurrency=concurrency)
+    elif endpoint.kind == "replay":
+        from proverbench.endpoints.replay import ReplayEndpoint
+
+        assert endpoint.run is not None, "config.py demands it"
+        made = ReplayEndpoint(endpoint.run)
+    elif endpoint.api == "responses":
+        from proverbench.endpoints.responses import ResponsesEndpoint
+
+        made = ResponsesEndpoint(endpoint, roles, access=read_access(endpoint), on_quota=observe)
     else:
-        raise ConfigError(f"endpoint {endpoint.name!r}: kind {endpoint.kind!r} cannot be opened")
+        from proverbench.endpoints.openai import OpenAIEndpoint
+
+        made = OpenAIEndpoint(endpoint, roles, access=read_access(endpoint), on_quota=observe)
     caller = EndpointCaller(
         made,
         name=endpoint.name,
@@ -103,7 +131,7 @@ async def _open(endpoint: EndpointConfig, roles: Mapping[str, RoleConfig], concu
         timeout_s=endpoint.timeout_s,
         requests_per_minute=endpoint.requests_per_minute,
         tokens_per_minute=endpoint.tokens_per_minute,
-        missing_finish_accepted=endpoint.accept_missing_finish,
+        missing_finish_accepted=endpoint.accept_missing_finish or endpoint.kind == "replay",
     )
     return caller
 
@@ -111,20 +139,25 @@ async def _open(endpoint: EndpointConfig, roles: Mapping[str, RoleConfig], concu
 def _within_descriptors(wanted: Mapping[str, int]) -> tuple[dict[str, int], str | None]:
     """Lower concurrencies to what the process may open; returns them and a note when that was needed."""
     needed = sum(wanted.values()) + _DESCRIPTORS_KEPT
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    unlimited = resource.RLIM_INFINITY
-    if soft != unlimited and soft < needed:
-        raised = needed if hard == unlimited else min(needed, hard)
-        try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
-            soft = raised
-        except (ValueError, OSError):
-            pass  # some systems allow less than the hard limit says
-    if soft == unlimited or soft >= needed:
+    allowed = _allowed_descriptors(needed)
+    if allowed >= needed:
         return dict(wanted), None
-    share = max(1, soft - _DESCRIPTORS_KEPT) / sum(wanted.values())
+    share = max(1, allowed - _DESCRIPTORS_KEPT) / sum(wanted.values())
     lowered = {name: max(1, int(n * share)) for name, n in wanted.items()}
     return lowered, (
-        f"the system allows {soft} open files (ulimit -n), so at most {sum(lowered.values())} calls are in flight "
+        f"the system allows {allowed} open files (ulimit -n), so at most {sum(lowered.values())} calls are in flight "
         f"instead of {sum(wanted.values())}; raise it for more: ulimit -n {needed}"
     )
+
+
+def _allowed_descriptors(needed: int) -> float:
+    """How many files this process may open, after raising its soft limit as far as is needed and allowed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return needed
+    target = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
+    except (ValueError, OSError):
+        return soft  # some systems allow less than their hard limit says
+    return target

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NoReturn, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import msgspec
 
 from proverbench.config import EndpointConfig, RoleConfig
+from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.classify import (
     ErrorFacts,
@@ -19,7 +20,6 @@ from proverbench.endpoints.classify import (
     read_error,
 )
 from proverbench.endpoints.limits import Quota
-from proverbench.endpoints.redact import Redactor
 from proverbench.endpoints.retry import parse_retry_after, quotas
 from proverbench.endpoints.seeds import call_seed
 from proverbench.endpoints.sse import Event, iter_events
@@ -46,19 +46,6 @@ class Wire:
     seed: int | None
     stream: bool
     output_limit: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How an endpoint may be reached: what the config's variables hold."""
-
-    key: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def redact(self) -> Redactor:
-        """Removes these secrets from texts."""
-        return Redactor([self.key or "", *self.headers.values()])
 
 
 def output_limit(generation: Mapping[str, Any]) -> int | None:
@@ -116,6 +103,16 @@ def joined(pieces: list[str]) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     return text
+
+
+def text_or_none(value: Any) -> str | None:
+    """A text that a provider should have sent, if it is one."""
+    return value if isinstance(value, str) and value else None
+
+
+def cut() -> TransientError:
+    """The error for a stream that ended before it said so."""
+    return TransientError("the stream was cut before its end", kind="stream_cut", status=200)
 
 
 class HttpEndpoint:
@@ -231,19 +228,6 @@ class HttpEndpoint:
         message = self._redact(describe(rule, status, facts, base_url=self.endpoint.base_url or self._transport.url))
         raise error_of(rule, status, message, retry_after_s=retry_after_s)
 
-    def bad_reply(self, raw: bytes, why: str) -> NoReturn:
-        """A 200 that is no reply.
-
-        Raises:
-            TransientError: Says what came.
-        """
-        came = self._redact(gist(raw))
-        raise TransientError(f"{why}; what came: {came}", kind="bad_reply", status=200)
-
-    def cut(self) -> NoReturn:
-        """A stream that ended before it said so.
-
-        Raises:
-            TransientError: Always.
-        """
-        raise TransientError("the stream was cut before its end", kind="stream_cut", status=200)
+    def bad_reply(self, raw: bytes, why: str) -> TransientError:
+        """The error for a 200 that is no reply; says what came instead."""
+        return TransientError(f"{why}; what came: {self._redact(gist(raw))}", kind="bad_reply", status=200)

@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 
 from proverbench.config import EndpointConfig, RoleConfig
+from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.classify import ErrorFacts, error_facts
-from proverbench.endpoints.http import Access, HttpEndpoint, OnQuota, Wire, decode, joined
+from proverbench.endpoints.http import HttpEndpoint, OnQuota, Wire, cut, decode, joined, text_or_none
 from proverbench.endpoints.sse import Event
 from proverbench.errors import TransientError
 
@@ -82,17 +83,17 @@ class OpenAIEndpoint(HttpEndpoint):
             completion = decode(raw, _Completion)
         except ValueError:
             self._raise_error_in(raw, wire)
-            self.bad_reply(raw, "a 200 whose body is no chat completion")
+            raise self.bad_reply(raw, "a 200 whose body is no chat completion") from None
         if not completion.choices:
             if completion.error:
                 return self._refused(completion.error, wire)
-            self.bad_reply(raw, "a 200 without choices")
+            raise self.bad_reply(raw, "a 200 without choices")
         choice = completion.choices[0]
         if choice.message is None:
-            self.bad_reply(raw, "a choice without a message")
+            raise self.bad_reply(raw, "a choice without a message")
         text, thinking = split_content(choice.message.content)
         if text is None:
-            self.bad_reply(raw, "a message whose content is neither text nor a list of parts")
+            raise self.bad_reply(raw, "a message whose content is neither text nor a list of parts")
         self._check_finish(choice, wire)
         return _reply(completion, text, [*_reasoning(choice.message), *thinking], choice.finish_reason)
 
@@ -122,7 +123,7 @@ class OpenAIEndpoint(HttpEndpoint):
                 if choice.finish_reason is not None or choice.error:
                     last = choice
         if not done and last.finish_reason is None and not last.error:
-            self.cut()
+            raise cut()
         self._check_finish(last, wire)
         return _reply(whole, joined(text), reasoning, last.finish_reason)
 
@@ -130,7 +131,7 @@ class OpenAIEndpoint(HttpEndpoint):
         try:
             return decode(event.data, _Completion)
         except ValueError:
-            self.bad_reply(event.data, "a chunk of a stream that is no chat completion")
+            raise self.bad_reply(event.data, "a chunk of a stream that is no chat completion") from None
 
     def _check_finish(self, choice: _Choice, wire: Wire) -> None:
         """A generation that failed on the server is no answer.
@@ -213,11 +214,7 @@ def _reply(completion: _Completion, text: str, reasoning: list[str], finish_reas
         finish_reason=None if finish_reason is None else str(finish_reason),
         reasoning=joined(reasoning) or None,
         usage=completion.usage if isinstance(completion.usage, dict) else None,
-        model=_text(completion.model),
-        fingerprint=_text(completion.system_fingerprint),
-        response_id=_text(completion.id),
+        model=text_or_none(completion.model),
+        fingerprint=text_or_none(completion.system_fingerprint),
+        response_id=text_or_none(completion.id),
     )
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

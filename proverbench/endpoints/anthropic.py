@@ -1,0 +1,171 @@
+"""Kind ``anthropic``: the Messages API."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import msgspec
+
+from proverbench.config import EndpointConfig, RoleConfig
+from proverbench.endpoints.access import Access
+from proverbench.endpoints.base import Reply, Request
+from proverbench.endpoints.classify import ErrorFacts, error_facts
+from proverbench.endpoints.http import HttpEndpoint, OnQuota, Wire, cut, decode, joined, text_or_none
+from proverbench.endpoints.sse import Event
+
+DEFAULT_BASE_URL = "https://api.anthropic.com"
+VERSION = "2023-06-01"
+"""Of the API; sent with every request."""
+
+
+class _Message(msgspec.Struct):
+    type: Any = None
+    content: list[Any] | None = None
+    stop_reason: Any = None
+    usage: Any = None
+    model: Any = None
+    id: Any = None
+    error: Any = None
+
+
+class _Piece(msgspec.Struct):
+    """An event of a stream; which fields it has depends on its type."""
+
+    type: str = ""
+    index: int = 0
+    message: _Message | None = None
+    content_block: dict[str, Any] | None = None
+    delta: dict[str, Any] | None = None
+    usage: Any = None
+    error: Any = None
+
+
+class AnthropicEndpoint(HttpEndpoint):
+    """One attempt at a time of a message; see :class:`HttpEndpoint` for the arguments."""
+
+    def __init__(
+        self,
+        endpoint: EndpointConfig,
+        roles: Mapping[str, RoleConfig],
+        *,
+        access: Access,
+        on_quota: OnQuota | None = None,
+    ) -> None:
+        base = (endpoint.base_url or DEFAULT_BASE_URL).removesuffix("/v1")
+        super().__init__(
+            endpoint,
+            roles,
+            url=f"{base}/v1/messages",
+            headers={"anthropic-version": VERSION, **({"x-api-key": access.key} if access.key else {})},
+            access=access,
+            on_quota=on_quota,
+        )
+
+    def body(self, request: Request, *, stream: bool) -> dict[str, Any]:
+        """The request body of a message; the prefix that calls share is marked for the provider's cache."""
+        wire = self.roles[request.role]
+        body = {**wire.parameters, "messages": [{"role": "user", "content": _blocks(request)}]}
+        if stream:
+            body["stream"] = True
+        return body
+
+    def read_reply(self, raw: bytes, wire: Wire) -> Reply:
+        """The text of a message."""
+        try:
+            message = decode(raw, _Message)
+        except ValueError:
+            raise self.bad_reply(raw, "a 200 whose body is no message") from None
+        if message.type == "error" or (message.error and message.content is None):
+            return self._refused(message.error, wire)
+        if message.content is None:
+            raise self.bad_reply(raw, "a message without content")
+        return _reply(message, message.content)
+
+    async def read_stream(self, events: AsyncIterator[Event], wire: Wire) -> Reply:
+        """A message from its events."""
+        message = _Message()
+        blocks: dict[int, dict[str, Any]] = {}
+        pieces: dict[int, list[str]] = {}
+        async for event in events:
+            piece = self._piece(event)
+            if piece.type == "error" or event.name == "error":
+                return self._refused(piece.error, wire)
+            if piece.type == "message_start" and piece.message is not None:
+                message = piece.message
+            elif piece.type == "content_block_start" and piece.content_block is not None:
+                blocks[piece.index] = piece.content_block
+                pieces[piece.index] = [_words(piece.content_block)]
+            elif piece.type == "content_block_delta" and piece.delta is not None:
+                pieces.setdefault(piece.index, []).append(_words(piece.delta))
+            elif piece.type == "message_delta":
+                message.stop_reason = (piece.delta or {}).get("stop_reason") or message.stop_reason
+                message.usage = {**_table(message.usage), **_table(piece.usage)} or None
+            elif piece.type == "message_stop":
+                break
+        else:
+            if message.stop_reason is None:
+                raise cut()
+        for index, block in blocks.items():
+            if block.get("type") in ("text", "thinking"):
+                block[block["type"]] = joined(pieces[index])
+        return _reply(message, [blocks[index] for index in sorted(blocks)])
+
+    def _piece(self, event: Event) -> _Piece:
+        try:
+            return decode(event.data, _Piece)
+        except ValueError:
+            raise self.bad_reply(event.data, "an event of a stream that is none of the Messages API") from None
+
+    def _refused(self, error: Any, wire: Wire) -> Reply:
+        facts = error_facts({"error": error}) if error else None
+        return self.refused_or_raise(200, facts or ErrorFacts(message=str(error)[:200]), wire)
+
+
+def _blocks(request: Request) -> list[dict[str, Any]]:
+    """The prompt as text blocks: one, or the shared prefix, marked, and the rest.
+
+    The API refuses blocks that are empty or hold nothing but white space, so such a prefix or rest makes no block.
+    """
+    at = min(request.cacheable_chars, len(request.prompt))
+    head, rest = request.prompt[:at], request.prompt[at:]
+    if not head.strip():
+        return [{"type": "text", "text": request.prompt}]
+    marked = {"type": "text", "text": head, "cache_control": {"type": "ephemeral"}}
+    if not rest.strip():
+        return [{**marked, "text": request.prompt}]
+    return [marked, {"type": "text", "text": rest}]
+
+
+def _words(block: dict[str, Any]) -> str:
+    """The text or thinking that a block or delta adds."""
+    for name in ("text", "thinking"):
+        if isinstance(block.get(name), str):
+            return str(block[name])
+    return ""
+
+
+def _reply(message: _Message, content: list[Any]) -> Reply:
+    text: list[str] = []
+    reasoning: list[str] = []
+    for block in content:
+        kind = block.get("type") if isinstance(block, dict) else None
+        if kind == "text" and isinstance(block.get("text"), str):
+            text.append(block["text"])
+        elif kind == "thinking":
+            reasoning.append(_words(block))
+        elif kind == "redacted_thinking":
+            reasoning.append("[redacted thinking]")
+    stop = message.stop_reason
+    return Reply(
+        text="".join(text),
+        finish_reason=None if stop is None else str(stop),
+        reasoning="\n\n".join(filter(None, reasoning)) or None,
+        # The provider's own classifier stopped the answer: that is a refusal of the content, not a model's bad reply.
+        refused="content_policy" if stop == "refusal" else None,
+        usage=message.usage if isinstance(message.usage, dict) else None,
+        model=text_or_none(message.model),
+        response_id=text_or_none(message.id),
+    )
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

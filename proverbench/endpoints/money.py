@@ -1,0 +1,182 @@
+"""What calls cost: from token counts and the config's prices, known, "at least", or estimated beforehand. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from proverbench.config import Prices
+from proverbench.endpoints.usage import NO_USAGE, Usage
+
+CHARS_PER_TOKEN = 3.5
+"""Assumed of prompts before any call: between English prose (about 4) and dense LaTeX (about 3)."""
+DEFAULT_OUTPUT_TOKENS = 4000
+"""Assumed of an answer where the config sets no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """US dollars, and whether it may have been more."""
+
+    usd: float
+    at_least: bool = False
+    """True when a call's usage, or the price of something it used, is unknown."""
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(self.usd + other.usd, self.at_least or other.at_least)
+
+    def __str__(self) -> str:
+        amount = f"${self.usd:.2f}" if self.usd >= 1 else f"${self.usd:.4f}"
+        return f"at least {amount}" if self.at_least else amount
+
+
+def cost(usage: Usage | None, prices: Prices | None) -> Cost:
+    """What a call, or a sum of calls, cost.
+
+    Tokens read from the cache and written to it are priced as ``input`` where the config has no price of their own.
+
+    Args:
+        usage: Token counts; None when unknown.
+        prices: US dollars per million tokens; None when the config states none.
+    """
+    if usage is None or prices is None:
+        return Cost(0.0, at_least=True)
+    cached_price = prices.input if prices.cached_input is None else prices.cached_input
+    write_price = prices.input if prices.cache_write is None else prices.cache_write
+    fresh = max(0, usage.input - usage.cached_input - usage.cache_write)
+    parts = (
+        (fresh, prices.input),
+        (usage.cached_input, cached_price),
+        (usage.cache_write, write_price),
+        (usage.output, prices.output),
+    )
+    usd = sum(tokens * price for tokens, price in parts if price is not None) / 1e6
+    return Cost(usd, at_least=any(tokens and price is None for tokens, price in parts))
+
+
+def cost_usd(usage: Usage | None, prices: Prices | None) -> float | None:
+    """What a call cost, or None when that is not fully known."""
+    known = cost(usage, prices)
+    return None if known.at_least else known.usd
+
+
+def cache_saving_usd(usage: Usage, prices: Prices) -> float | None:
+    """What the provider's prompt cache saved: negative if writing to it cost more; None without prices for it."""
+    if prices.input is None:
+        return None
+    read = 0.0 if prices.cached_input is None else usage.cached_input * (prices.input - prices.cached_input)
+    written = 0.0 if prices.cache_write is None else usage.cache_write * (prices.input - prices.cache_write)
+    return (read + written) / 1e6
+
+
+@dataclass(slots=True)
+class Spending:
+    """Tokens and money of one role so far."""
+
+    prices: Prices | None = None
+    calls: int = 0
+    """Answered calls."""
+    unknown: int = 0
+    """Of these, calls whose usage the provider did not tell; also attempts that were given up after sending."""
+    usage: Usage = NO_USAGE
+
+    def add(self, usage: Usage | None, *, abandoned: int = 0) -> None:
+        """Count an answered call.
+
+        Args:
+            usage: Its token counts, None when unknown.
+            abandoned: Attempts of it that were given up; the provider may bill them, so the cost is "at least".
+        """
+        self.calls += 1
+        self.unknown += abandoned + (usage is None)
+        if usage is not None:
+            self.usage += usage
+
+    def lost(self, abandoned: int) -> None:
+        """Count the attempts of an unanswered call that were given up after sending."""
+        self.unknown += abandoned
+
+    @property
+    def cost(self) -> Cost:
+        """What was spent."""
+        if self.calls == 0 and self.unknown == 0:
+            return Cost(0.0)
+        return cost(self.usage, self.prices) + Cost(0.0, at_least=self.unknown > 0)
+
+    def forecast(self, calls_wanted: int) -> Cost | None:
+        """The cost when ``calls_wanted`` calls are answered, if the rest cost as much on average; None before any."""
+        known = self.calls - min(self.unknown, self.calls)
+        if not known:
+            return None
+        spent = cost(self.usage, self.prices)
+        return Cost(spent.usd / known * max(calls_wanted, self.calls), at_least=self.cost.at_least)
+
+
+@dataclass(slots=True)
+class Budget:
+    """What may be spent over all roles, and what was.
+
+    Limits are on what is known to be spent: calls that are in flight when a limit is reached are still kept and paid.
+    """
+
+    max_cost_usd: float | None = None
+    max_tokens_total: int | None = None
+    roles: dict[str, Spending] = field(default_factory=dict)
+
+    @property
+    def cost(self) -> Cost:
+        """The sum over roles."""
+        return sum((spending.cost for spending in self.roles.values()), Cost(0.0))
+
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens over all roles, as far as known."""
+        return sum(spending.usage.total for spending in self.roles.values())
+
+    def exceeded(self) -> str | None:
+        """Why to stop asking, or None. A cost that is "at least" the limit has reached it."""
+        if self.max_cost_usd is not None and self.cost.usd >= self.max_cost_usd:
+            return f"--max-cost {self.max_cost_usd:g} reached: {self.cost} spent"
+        if self.max_tokens_total is not None and self.tokens >= self.max_tokens_total:
+            return f"--max-tokens-total {self.max_tokens_total} reached: {self.tokens} tokens used"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a role would cost, before any call."""
+
+    calls: int
+    usage: Usage
+    cost: Cost
+    output_tokens_per_call: int
+    """Assumed."""
+
+
+def estimate(
+    prompt_chars: Iterable[int], *, prices: Prices | None, output_limit: int | None, output_guess: int | None = None
+) -> Estimate:
+    """What calls with prompts of these lengths would cost, on stated assumptions.
+
+    Assumes ``CHARS_PER_TOKEN`` characters a token, no cached input, and answers as long as ``output_guess``, else as
+    the config's limit (so an upper bound), else ``DEFAULT_OUTPUT_TOKENS``.
+
+    Args:
+        prompt_chars: Length of each prompt in characters, one for each call.
+        prices: Of the role; None: the cost is unknown ("at least" 0).
+        output_limit: Most tokens of an answer that the config allows; None: no limit.
+        output_guess: Expected length of an answer in tokens, when there is reason to expect one.
+    """
+    lengths = list(prompt_chars)
+    per_call = output_guess or output_limit or DEFAULT_OUTPUT_TOKENS
+    usage = Usage(
+        input=round(sum(lengths) / CHARS_PER_TOKEN), cached_input=0, cache_write=0, output=per_call * len(lengths)
+    )
+    return Estimate(len(lengths), usage, cost(usage, prices) if lengths else Cost(0.0), per_call)
+
+
+def assumptions(estimates: Mapping[str, Estimate]) -> str:
+    """One sentence on what the estimates assume."""
+    lengths = ", ".join(f"{role} {e.output_tokens_per_call}" for role, e in estimates.items())
+    return (
+        f"assumes {CHARS_PER_TOKEN:g} characters a token, no cached input, and answers of as many tokens as the limits "
+        f"allow ({lengths})"
+    )

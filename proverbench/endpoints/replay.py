@@ -1,0 +1,66 @@
+"""Kind ``replay``: answers from a saved run, for nothing.
+
+A call is answered by the saved call of the same key, if that was made with the same prompt. So a run's proofs can be
+judged by another verifier, and a pipeline can be run again as it was.
+"""
+
+import base64
+import hashlib
+from pathlib import Path
+
+from proverbench.endpoints.base import Reply, Request
+from proverbench.errors import CallFailedError, FatalEndpointError
+from proverbench.records import CallKey
+from proverbench.runfolder import RunFolder
+
+
+class ReplayEndpoint:
+    """Answers from one run's folder.
+
+    Args:
+        path: The saved run.
+
+    Raises:
+        JournalError: If it is no run, or damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._run = RunFolder(path)
+
+    async def complete(self, request: Request) -> Reply:
+        """The saved reply to the same call.
+
+        Raises:
+            CallFailedError: If the run has no answer to it.
+            FatalEndpointError: If its answer was to another prompt: the two runs differ in data, prompts or settings.
+        """
+        saved = self._run.call(CallKey.parse(request.key))
+        if saved is None:
+            raise CallFailedError(f"{self._path} holds no answer to {request.key}", kind="not_in_run")
+        asked = hashlib.sha256(request.prompt.encode("utf-8", "surrogatepass")).hexdigest()
+        if saved.prompt_sha256 and saved.prompt_sha256 != asked:
+            raise FatalEndpointError(
+                f"{self._path} answered {request.key} to another prompt (SHA-256 {saved.prompt_sha256[:12]}…, here "
+                f"{asked[:12]}…); replay needs the data, prompts and settings of the saved run",
+                kind="prompt_mismatch",
+            )
+        return Reply(
+            text=_exact(saved.text, saved.text_b64),
+            finish_reason=saved.finish_reason,
+            reasoning=None if saved.reasoning is None else _exact(saved.reasoning, saved.reasoning_b64),
+            refused=saved.refused,
+            usage=saved.usage,
+            model=saved.model,
+            fingerprint=saved.fingerprint,
+            response_id=saved.response_id,
+        )
+
+    async def aclose(self) -> None:
+        """Close the run's files."""
+        self._run.close()
+
+
+def _exact(text: str, as_base64: str | None) -> str:
+    """The text as it came: what JSON readers refuse stands beside it in base64."""
+    return text if as_base64 is None else base64.b64decode(as_base64).decode("utf-8", "surrogatepass")
