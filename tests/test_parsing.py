@@ -431,11 +431,9 @@ def cpu_seconds(text: str, best_of: int = 1) -> float:
 
 def grows_too_fast(once: str, twice: str) -> bool:
     """Whether the text of double length takes more than three times as long; a quadratic step takes four times."""
-    for best_of in (1, 3, 10):  # look again before saying so: the machine may have been busy
-        # What a quadratic step costs on such sizes is far above the allowance of a hundredth of a second.
-        if cpu_seconds(twice, best_of) <= 3 * cpu_seconds(once, best_of) + 0.01:
-            return False
-    return True
+    # A quadratic step on such sizes costs far more than the hundredth of a second allowed. A first suspicion is looked
+    # into again, with more repetitions: the machine may have been busy.
+    return all(cpu_seconds(twice, best_of) > 3 * cpu_seconds(once, best_of) + 0.01 for best_of in (1, 3, 10))
 
 
 SURROUNDINGS = [("", ""), ("<step>x", "x"), ("<assessment>", ""), ("<step>", ">"), ("</step", ""), ("<step>a>", "!")]

@@ -92,54 +92,41 @@ def test_neutralise_loses_nothing_and_leaves_no_tag(text: str) -> None:
     assert neutralise(shown) == (shown, 0)
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "<",
-        "<step",
-        "< ",
-        "<step ",
-        "<step a ",
-        " ",
-        "</",
-        "<|",
-        "<|a",
-        "|>",
-        "<errors/",
-        "<step>",
-        "<think",
-        "\n<\t",
-        "<x ",
-    ],
-)
-@pytest.mark.parametrize("tail", ["", " ", "x" * 30, " " * 30])
-def test_neutralise_takes_linear_time(unit: str, tail: str) -> None:
-    piece = unit + tail
-
-    def seconds(size: int) -> float:
-        text = piece * (size // len(piece))
-        return best_cpu_seconds(lambda: neutralise(text))
-
-    assert seconds(200_000) < 3.5 * seconds(100_000) + 0.002
+UNITS = [
+    "<",
+    "<step",
+    "< ",
+    "<step ",
+    "<step a ",
+    " ",
+    "</",
+    "<|",
+    "<|a",
+    "|>",
+    "<errors/",
+    "<step>",
+    "<think",
+    "\n<\t",
+]
+ONE_OPENING = ["<" + " " * 200_000, "<step" + " " * 200_000, "<step " + "a " * 100_000, "<step" + "1" * 200_000]
 
 
 @pytest.mark.parametrize(
-    "text", ["<" + " " * 200_000, "<step" + " " * 200_000, "<step " + "a " * 100_000, "<step" + "1" * 200_000]
+    "text",
+    [(unit + tail) * 10_000 for unit in UNITS for tail in ("", " ", "x" * 30, " " * 30)] + ONE_OPENING,
+    ids=lambda text: repr(text[:40]),
 )
-def test_neutralise_takes_linear_time_after_one_opening(text: str) -> None:
-    whole, half = (
-        best_cpu_seconds(lambda: neutralise(text)),
-        best_cpu_seconds(lambda: neutralise(text[: len(text) // 2])),
-    )
-    assert whole < 3.5 * half + 0.002
+def test_neutralise_takes_linear_time(text: str) -> None:
+    half = text[: len(text) // 2]
+    # Twice the text, about twice the time; a quadratic step takes four times. A suspicion is looked into again.
+    assert any(cpu_seconds(text, best_of) <= 3 * cpu_seconds(half, best_of) + 0.002 for best_of in (1, 3, 10))
 
 
-def best_cpu_seconds(work: object, k: int = 3) -> float:
-    assert callable(work)
+def cpu_seconds(text: str, best_of: int) -> float:
     times = []
-    for _ in range(k):
+    for _ in range(best_of):
         start = time.process_time()
-        work()
+        neutralise(text)
         times.append(time.process_time() - start)
     return min(times)
 
