@@ -1,0 +1,77 @@
+"""Reading what `lean` compiles a file to: an .olean of Lean 4.35."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from proverbench.compression.export import Builder, Constant, Export
+from proverbench.compression.lean_objects import ObjectReader, TermReader, declarations_of
+from proverbench.compression.structure import in_dependency_order
+from proverbench.errors import DataError
+
+_FIRST_OBJECT = 96
+_FORMAT = 2
+
+
+class _File:
+    """An .olean's bytes, addressed as its pointers are: absolutely, from its base address."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._base = int.from_bytes(data[80:88], "little")
+
+    def read(self, address: int, size: int) -> bytes:
+        start = address - self._base
+        if start < _FIRST_OBJECT - 8 or start + size > len(self._data):
+            raise DataError(f"an .olean points outside itself ({address:#x})")
+        return self._data[start : start + size]
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """What one .olean holds."""
+
+    name: str
+    imports: tuple[str, ...]
+    constants: tuple[str, ...]
+    """Names of the constants that it declares itself, unsafe ones left out."""
+
+
+def read_oleans(oleans: Sequence[tuple[str, bytes]]) -> tuple[Export, list[Module]]:
+    """The union of some modules' constants, in dependency order, without unsafe ones.
+
+    Args:
+        oleans: Module names and the files' bytes.
+
+    Raises:
+        DataError: If a file is no .olean of this format.
+    """
+    builder = Builder()
+    constants: list[Constant] = []
+    modules: list[Module] = []
+    for name, data in oleans:
+        imports, found = _read_module(name, data, builder)
+        safe = [constant for constant in found if not constant.is_unsafe]
+        constants += safe
+        shown = tuple(sorted(builder.export.name_text(constant.name) for constant in safe))
+        modules.append(Module(name, imports, shown))
+    export = builder.export
+    export.lean_version = oleans[0][1][7:40].rstrip(b"\0").decode("ascii", "replace") if oleans else ""
+    # .olean files list constants by hash; by name first, the order depends on nothing but the constants.
+    constants.sort(key=lambda constant: export.name_text(constant.name))
+    export.declarations, _ = in_dependency_order(export, declarations_of(constants))
+    return export, modules
+
+
+def _read_module(name: str, data: bytes, builder: Builder) -> tuple[tuple[str, ...], list[Constant]]:
+    if data[:5] != b"olean" or len(data) < _FIRST_OBJECT:
+        raise DataError(f"module {name}: not an .olean file")
+    if data[5] != _FORMAT:
+        raise DataError(f"module {name}: .olean format {data[5]}; this reads format {_FORMAT} (Lean 4.35)")
+    reader = TermReader(_File(data), builder)
+    objects: ObjectReader = reader.objects
+    root = objects.node(int.from_bytes(data[88:96], "little"))
+    imports = tuple(
+        builder.export.name_text(reader.name(objects.field(objects.node(item), 0)))
+        for item in objects.array(objects.field(root, 0))
+    )
+    return imports, [reader.constant(item) for item in objects.array(objects.field(root, 2))]

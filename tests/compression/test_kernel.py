@@ -1,0 +1,98 @@
+"""Lean's own kernel on the known files."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proverbench.compression.charges import charge
+from proverbench.compression.export import read_export, write_export
+from proverbench.compression.kernel import LeanKernel, Limits, StoppedError, find_library
+from proverbench.compression.olean import read_oleans
+from proverbench.compression.structure import check_structure
+from proverbench.errors import DataError
+
+
+def verdict(path: Path, kernel: LeanKernel) -> str:
+    try:
+        export = read_export(path)
+    except DataError:
+        return "malformed"
+    return "reject" if kernel.replay(write_export(export)).problems else "accept"
+
+
+def test_the_kernel_agrees_on_every_toy_file(lean_data: Path, expected: dict[str, Any], kernel: LeanKernel) -> None:
+    found = {row["file"]: verdict(lean_data / row["file"], kernel) for row in expected["files"]}
+    assert found == {row["file"]: row["kernel"] for row in expected["files"]}
+
+
+@pytest.mark.parametrize("version", ["3.0.0", "3.1.0"])
+def test_a_real_export_is_replayed_whole(lean_data: Path, kernel: LeanKernel, version: str) -> None:
+    replay = kernel.replay((lean_data / f"lean4export.Nat.add_succ.v{version}.ndjson").read_bytes())
+    assert (replay.accepted, replay.problems) == (19, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "declaration", "said"),
+    [
+        ("toy.wrong_value.ndjson", "zero_add", "declTypeMismatch"),
+        ("toy.missing_definition.ndjson", "zero_add", "unknownConstant MyNat.add"),
+        ("toy.rec_k_lie.ndjson", "MyNat", "MyNat.rec: k"),
+        ("toy.rec_rule_swapped.ndjson", "MyNat", "MyNat.rec: rule for MyNat.succ"),
+        ("toy.level_arity.ndjson", "Eq", "invalid occurrence of datatype"),
+    ],
+)
+def test_what_is_wrong_is_told(lean_data: Path, kernel: LeanKernel, name: str, declaration: str, said: str) -> None:
+    problems = kernel.replay(write_export(read_export(lean_data / name))).problems
+    assert problems[0].declaration == declaration
+    assert said in problems[0].message
+
+
+def test_heartbeats_decide_the_same_in_every_file(lean_data: Path) -> None:
+    library = find_library()
+    if library is None:
+        pytest.skip("no Lean kernel")
+    for name in ("toy.ndjson", "toy.sparse_ids.ndjson", "toy.mdata.ndjson"):
+        terms = write_export(read_export(lean_data / name))
+        enough = LeanKernel(library, Limits(heartbeats=234)).replay(terms)
+        assert enough.problems == ()
+        short = LeanKernel(library, Limits(heartbeats=233)).replay(terms)
+        assert [(problem.declaration, problem.kind) for problem in short.problems] == [("zero_add", "budget")]
+
+
+def test_time_stops_without_a_verdict(lean_data: Path, kernel: LeanKernel) -> None:
+    library = find_library()
+    assert library is not None
+    with pytest.raises(StoppedError, match="more than 0 s"):
+        LeanKernel(library, Limits(time_s=0)).replay((lean_data / "toy.ndjson").read_bytes())
+
+
+def test_a_source_file_becomes_the_known_terms(
+    lean_data: Path, expected: dict[str, Any], kernel: LeanKernel, tmp_path: Path
+) -> None:
+    (tmp_path / "Toy.lean").write_bytes((lean_data / "toy.lean").read_bytes())
+    done = kernel.compile(tmp_path, tmp_path / "Toy.lean", tmp_path / "Toy.olean")
+    assert (done.ok, done.messages) == (True, ())
+    export, modules = read_oleans([("Toy", (tmp_path / "Toy.olean").read_bytes())])
+    assert modules[0].imports == ()
+    assert not any(name.startswith("lc") for name in modules[0].constants), "unsafe axioms are left out"
+    assert check_structure(export) == []
+    assert kernel.replay(write_export(export)).accepted == 19
+    for case in expected["charges"]:
+        assert charge(export, case["targets"], case["background"]).count == case["N"]
+
+
+def test_an_error_of_the_compiler_has_its_place(kernel: LeanKernel, tmp_path: Path) -> None:
+    (tmp_path / "A.lean").write_text("prelude\ntheorem a : Prop := b\n")
+    done = kernel.compile(tmp_path, tmp_path / "A.lean", tmp_path / "A.olean")
+    assert not done.ok
+    assert any(message.startswith("A.lean:2:") and "`b`" in message for message in done.messages)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [(b"", "not an .olean"), (b"olean\x07" + bytes(200), "format 7"), (b"olean\x02" + bytes(200), "outside itself")],
+)
+def test_other_files_are_no_oleans(data: bytes, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read_oleans([("A", data)])
