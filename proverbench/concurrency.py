@@ -4,14 +4,22 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
+@dataclass(frozen=True, slots=True)
+class Ready(Generic[R]):
+    """An item of a source that needs no work: its result is known."""
+
+    result: R
+
+
 async def bounded_map(
-    source: AsyncGenerator[T, None],
+    source: AsyncGenerator[T | Ready[R], None],
     work: Callable[[T], Coroutine[Any, Any, R]],
     *,
     acquire: Callable[[], Awaitable[bool]],
@@ -24,7 +32,7 @@ async def bounded_map(
 
     Args:
         source: The items; closed at the end.
-        work: What to do with one item. It gives its slot back itself. It should not raise: an exception ends the map.
+        work: What to do with one item. It gives its slot back itself. An exception that it raises ends the map.
         acquire: Waits for a slot; False means that nothing new should be started, and ends the map once the running
             items are done.
         polite: Let the loop turn after each start, so that maps of higher priority on the same slots take all they
@@ -34,37 +42,48 @@ async def bounded_map(
         Results, in order of completion.
     """
     running: set[asyncio.Task[R]] = set()
-    finished: deque[asyncio.Task[R]] = deque()
+    results: deque[R | BaseException] = deque()
     wake = asyncio.Event()
+    loop = asyncio.get_running_loop()
 
     def on_done(task: asyncio.Task[R]) -> None:
         running.discard(task)
-        finished.append(task)
+        if task.cancelled():
+            results.append(asyncio.CancelledError())
+        else:
+            results.append(task.exception() or task.result())
         wake.set()
 
     async def pump() -> None:
         async with aclosing(source):
             async for item in source:
+                if isinstance(item, Ready):
+                    results.append(item.result)
+                    wake.set()
+                    continue
                 if not await acquire():
                     return
-                task = asyncio.get_running_loop().create_task(work(item))
+                task = loop.create_task(work(item))
                 running.add(task)
                 task.add_done_callback(on_done)
                 if polite:
                     await asyncio.sleep(0)
 
-    pumping = asyncio.get_running_loop().create_task(pump())
+    pumping = loop.create_task(pump())
     pumping.add_done_callback(lambda _: wake.set())
     try:
         while True:
             wake.clear()
-            while finished:
-                yield finished.popleft().result()
+            while results:
+                result = results.popleft()
+                if isinstance(result, BaseException):
+                    raise result
+                yield result
             if pumping.done():
                 pumping.result()
-                if not running and not finished:
+                if not running and not results:
                     return
-            if not finished:
+            if not results:
                 await wake.wait()
     finally:
         pending = [task for task in (pumping, *running) if not task.done()]

@@ -7,8 +7,10 @@ refused, each as ``file:line: field NAME: found …; wanted …``.
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -211,6 +213,45 @@ def _given_proof(row: "_Row", known: set[str]) -> GivenProof | None:
     if row.faults or problem_id is None or steps is None:
         return None
     return GivenProof(problem_id, sample, steps, text, reason)
+
+
+def looks_like_proofs(path: Path | str) -> bool:
+    """Whether most of the file's first rows are VerifierBench rows: they have steps, or an error label.
+
+    Raises:
+        DataError: If the file cannot be read.
+    """
+    marks = ("steps", "annotation", "first_fatal_error_step")
+    first = [any(mark in row.data for mark in marks) for row in islice(_Lines(Path(path)), 20)]
+    return sum(first) * 2 > len(first)
+
+
+def describe(dataset: Dataset[Any]) -> dict[str, Any]:
+    """What a data file holds, in numbers: rows, problems, domains, subjects; of proofs, labels and steps too."""
+    rows = dataset.rows
+    proofs = [row for row in rows if isinstance(row, Proof)]
+    found: dict[str, Any] = {
+        "rows": len(rows),
+        "problems": len({row.problem_id for row in rows}),
+        "sha256": dataset.sha256,
+        "domains": _tally(row.domain for row in rows),
+        "subjects": _tally(row.subject or None for row in rows),
+        "with_reference_solution": sum(bool(row.reference_solution.strip()) for row in rows),
+    }
+    if proofs:
+        correct = sum(proof.is_correct for proof in proofs)
+        fatal = sum(proof.annotation.first_fatal_error_step >= 0 for proof in proofs)
+        found |= {
+            "labels": {"correct": correct, "fatal": fatal, "only_recoverable": len(proofs) - correct - fatal},
+            "steps": sum(len(proof.steps) for proof in proofs),
+            "policies": _tally(proof.policy for proof in proofs),
+        }
+    return found
+
+
+def _tally(values: Iterable[str | None]) -> dict[str, int]:
+    """How often each value occurs, the most frequent first; what is absent counts as ``(none)``."""
+    return dict(Counter(value if value is not None else "(none)" for value in values).most_common())
 
 
 class _Row:

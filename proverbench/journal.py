@@ -24,7 +24,7 @@ import msgspec
 
 from proverbench.errors import JournalError
 from proverbench.plan import ROLES, Plan
-from proverbench.records import CallKey, CallLine, Line
+from proverbench.records import CallKey, CallLine, Line, Role
 
 CALLS = "calls.jsonl"
 LOCK = ".lock"
@@ -37,7 +37,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class _CallHead(msgspec.Struct, tag_field="type", tag="call"):
     """The key of a call line; decoding only this skips the text, which makes opening a large run quick."""
 
-    role: str
+    role: Role
     id: str
     sample: int = 0
     repeat: int = 0
@@ -111,18 +111,18 @@ class Ledger:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._offsets = {role: array("q", [self._OPEN]) * plan.size(role) for role in ROLES}
+        self._offsets: dict[Role, array[int]] = {role: array("q", [self._OPEN]) * plan.size(role) for role in ROLES}
 
-    def offset(self, role: str, number: int) -> int | None:
+    def offset(self, role: Role, number: int) -> int | None:
         """Where the call's line begins, or None when it has no answer."""
         offset = self._offsets[role][number]
         return offset if offset >= 0 else None
 
-    def is_open(self, role: str, number: int) -> bool:
+    def is_open(self, role: Role, number: int) -> bool:
         """True when the call is neither answered nor closed."""
         return self._offsets[role][number] == self._OPEN
 
-    def is_closed(self, role: str, number: int) -> bool:
+    def is_closed(self, role: Role, number: int) -> bool:
         """True when ``--final`` closed the call without an answer."""
         return self._offsets[role][number] == self._CLOSED
 
@@ -144,7 +144,7 @@ class Ledger:
             if self._CLOSED in offsets:
                 self._offsets[role] = array("q", (self._OPEN if o == self._CLOSED else o for o in offsets))
 
-    def count(self, role: str) -> int:
+    def count(self, role: Role) -> int:
         """How many calls of a role are answered."""
         return sum(1 for offset in self._offsets[role] if offset >= 0)
 
@@ -175,15 +175,15 @@ class CallsReader:
                 yield offset, line
                 offset += len(line) + 1
 
-    def lines(self) -> Iterator[Line]:
-        """Every whole line, decoded.
+    def lines(self) -> Iterator[tuple[int, Line]]:
+        """Every whole line, decoded, with its offset.
 
         Raises:
             JournalError: If a line is no such line; names its number.
         """
-        for number, (_, raw) in enumerate(self.raw_lines(), start=1):
+        for number, (offset, raw) in enumerate(self.raw_lines(), start=1):
             try:
-                yield _decode_line(raw)
+                yield offset, _decode_line(raw)
             except (msgspec.DecodeError, UnicodeDecodeError) as exc:
                 raise self._damaged(number, exc) from exc
 
@@ -258,7 +258,7 @@ class RunLock:
     def __init__(self, folder: Path) -> None:
         self.path = folder / LOCK
         while True:
-            with _disk(self.path):
+            with disk(self.path):
                 self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
                 try:
                     fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -271,7 +271,7 @@ class RunLock:
                 if self._is_current():
                     break
                 os.close(self._fd)  # the owner removed the file between our open and our lock
-        with _disk(self.path):
+        with disk(self.path):
             owner_line = json.dumps({"host": socket.gethostname(), "pid": os.getpid()}) + "\n"
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, owner_line.encode(), 0)
@@ -310,7 +310,7 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / CALLS
-        with _disk(self.path):
+        with disk(self.path):
             self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             self._end = _end_of_last_line(self._fd)
             if os.fstat(self._fd).st_size != self._end:
@@ -326,7 +326,7 @@ class Journal:
         """
         raw = _encode(line) + b"\n"
         offset = self._end
-        with _disk(self.path):
+        with disk(self.path):
             try:
                 written = os.pwrite(self._fd, raw, offset)
                 while written < len(raw):
@@ -365,7 +365,7 @@ class Journal:
             self._syncing.cancel()
             await asyncio.gather(self._syncing, return_exceptions=True)
         try:
-            with _disk(self.path):
+            with disk(self.path):
                 os.fsync(self._fd)
         finally:
             os.close(self._fd)
@@ -378,7 +378,7 @@ def write_whole(path: Path, data: bytes) -> None:
         JournalError: If the disk refuses it; the old content stands.
     """
     temporary = path.with_name(f"{path.name}.tmp")
-    with _disk(path):
+    with disk(path):
         try:
             with open(temporary, "wb") as file:
                 file.write(data)
@@ -392,7 +392,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _disk(path: Path) -> Iterator[None]:
+def disk(path: Path) -> Iterator[None]:
     """Turn what the system says of the disk into one sentence that names the path."""
     try:
         yield

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from proverbench.records import CallKey, Extent, Proof, Row
+from proverbench.records import CallKey, Extent, Proof, Role, Row
 
-ROLES = ("policy", "verifier", "meta")
+ROLES: tuple[Role, ...] = ("policy", "verifier", "meta")
 
 
 def row_id(row: Row) -> str:
@@ -37,7 +37,7 @@ class Plan:
         """Proofs wanted: rows times S."""
         return len(self.rows) * self.samples
 
-    def size(self, role: str) -> int:
+    def size(self, role: Role) -> int:
         """The most calls that ``role`` may need."""
         if role == "policy":
             return 0 if self.judged_only else self.n_proofs
@@ -57,7 +57,7 @@ class Plan:
             return None
         return proof * self.repeats + key.repeat
 
-    def key(self, role: str, number: int) -> CallKey:
+    def key(self, role: Role, number: int) -> CallKey:
         """The inverse of :meth:`number`."""
         proof, repeat = (number, 0) if role == "policy" else divmod(number, self.repeats)
         row, sample = divmod(proof, self.samples)

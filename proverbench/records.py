@@ -29,10 +29,14 @@ PROTOCOL = "basic-v1"
 """Name of the parsing rules (docs/metrics.md, "Validity")."""
 
 
+GIVEN = "given"
+"""Kind of the policy in a run that judges proofs which existed already (``--proofs``)."""
+
+
 class CallKey(msgspec.Struct, frozen=True, order=True):
     """Which call: unique within a run."""
 
-    role: str
+    role: Role
     id: str
     """``problem_id`` in ProverBench, ``proof_id`` in VerifierBench."""
     sample: int = 0
@@ -50,11 +54,11 @@ class CallKey(msgspec.Struct, frozen=True, order=True):
         """Read what :attr:`text` writes.
 
         Raises:
-            ValueError: If it is no such text.
+            ValueError: If it is no such text (msgspec's ValidationError is one).
         """
         role, _, rest = text.partition("/")
         item, sample, repeat = rest.rsplit("/", 2)
-        return cls(role, item, int(sample), int(repeat))
+        return cls(msgspec.convert(role, Role), item, int(sample), int(repeat))
 
 
 class Annotation(msgspec.Struct, frozen=True):
@@ -168,7 +172,7 @@ class ProofRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False
 class CallLine(msgspec.Struct, kw_only=True, tag_field="type", tag="call"):
     """One answered call in calls.jsonl; holds no verdict. Text fields hold no lone surrogate."""
 
-    role: str
+    role: Role
     id: str
     sample: int = 0
     repeat: int = 0
@@ -204,7 +208,7 @@ class CallLine(msgspec.Struct, kw_only=True, tag_field="type", tag="call"):
 class AttemptLine(msgspec.Struct, kw_only=True, tag_field="type", tag="attempt"):
     """A call that ended unanswered, in calls.jsonl."""
 
-    role: str
+    role: Role
     id: str
     sample: int = 0
     repeat: int = 0
@@ -270,10 +274,10 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
     task: Task
     protocol: str = PROTOCOL
-    roles: dict[str, RoleIdentity] = {}
-    prompt_sha256: dict[str, str] = {}
+    roles: dict[Role, RoleIdentity] = {}
+    prompt_sha256: dict[Role, str] = {}
     """Role → SHA-256 of its template with LF line ends."""
-    own_prompts: list[str] = []
+    own_prompts: list[Role] = []
     """Roles that used this project's own prompts: scores are not comparable with published tables."""
     use_reference_solution: bool = False
     neutralise: bool = True

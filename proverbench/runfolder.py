@@ -1,9 +1,33 @@
 """A saved run, read: the one way for every command to look into a run's folder (docs/run-format.md)."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-from proverbench.records import CallKey, CallLine, Manifest, ProofRecord, Row, Summary
+import msgspec
+
+from proverbench.budget import Spent
+from proverbench.derive import Summariser, build_record, build_records, render
+from proverbench.endpoints.money import cache_saving_usd
+from proverbench.journal import disk, write_whole
+from proverbench.metrics.uncertainty import significant
+from proverbench.records import (
+    AttemptLine,
+    CallKey,
+    CallLine,
+    Line,
+    Manifest,
+    ProofRecord,
+    Row,
+    SessionLine,
+    Summary,
+)
+from proverbench.sources import Sources, pretty
+
+RECORDS = "records.jsonl"
+SUMMARY = "summary.json"
+TIMING = "timing.json"
 
 
 class RunFolder:
@@ -16,28 +40,158 @@ class RunFolder:
         JournalError: If the folder is no run, or is damaged; names the file and line.
     """
 
-    path: Path
-    manifest: Manifest
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.sources = Sources(self.path)
 
-    def __init__(self, path: Path) -> None:
-        raise NotImplementedError
+    @property
+    def manifest(self) -> Manifest:
+        """What was asked."""
+        return self.sources.manifest
 
     def rows(self) -> list[Row]:
         """The selected rows, in data order."""
-        raise NotImplementedError
+        return list(self.sources.rows)
 
     def records(self) -> Iterator[ProofRecord]:
-        """Every expected record, in data order then sample; read lazily."""
-        raise NotImplementedError
+        """Every expected record, in data order then sample; built as they are taken."""
+        return build_records(self.sources)
+
+    def record(self, item: str, sample: int = 0) -> ProofRecord | None:
+        """One record by problem or proof id; None when the run has no such proof."""
+        number = self.sources.plan.number(CallKey("verifier", item, sample, 0))
+        return None if number is None else build_record(self.sources, number // self.sources.plan.repeats)
 
     def summary(self) -> Summary:
         """The summary of what is on disk now."""
-        raise NotImplementedError
+        return summarise(self.sources)
+
+    def lines(self) -> Iterator[Line]:
+        """Everything that happened, in order."""
+        return (line for _, line in self.sources.calls.lines())
+
+    def calls(self) -> Iterator[CallLine]:
+        """The answered calls, in order of their answers; each key once."""
+        ledger, plan = self.sources.ledger, self.sources.plan
+        for offset, line in self.sources.calls.lines():
+            if isinstance(line, CallLine):
+                number = plan.number(line.key)
+                if number is not None and ledger.offset(line.role, number) == offset:
+                    yield line
 
     def call(self, key: CallKey) -> CallLine | None:
-        """The answered call of that key, with its exact text, or None."""
-        raise NotImplementedError
+        """The answered call of that key, or None; ``exact_text`` gives its text as it came."""
+        number = self.sources.plan.number(key) if self.sources.plan.size(key.role) else None
+        offset = None if number is None else self.sources.ledger.offset(key.role, number)
+        return None if offset is None else self.sources.calls.call_at(offset)
 
     def prompt(self, key: CallKey) -> str:
-        """The exact prompt of that call, rendered again from the sources."""
-        raise NotImplementedError
+        """The exact prompt of that call, rendered again from the sources.
+
+        Raises:
+            KeyError: If the run has no template for the role, or lacks the reply that the prompt is made from.
+        """
+        return render(self.sources, key).text
+
+    def close(self) -> None:
+        """Close the run's files."""
+        self.sources.close()
+
+
+def summarise(sources: Sources) -> Summary:
+    """The summary of a run's sources; writes nothing."""
+    summariser = Summariser(sources)
+    for record in build_records(sources, summariser.see_call):
+        summariser.see_record(record)
+    return summariser.summary()
+
+
+def write_derived(sources: Sources) -> Summary:
+    """Write records.jsonl, summary.json and timing.json anew; each file is replaced in one step.
+
+    Raises:
+        JournalError: If the disk refuses it, or a source is damaged.
+    """
+    summariser = Summariser(sources)
+    encode = msgspec.json.Encoder().encode
+    target = sources.path / RECORDS
+    temporary = sources.path / f"{RECORDS}.tmp"
+    with disk(target), open(temporary, "wb") as file:
+        for record in build_records(sources, summariser.see_call):
+            summariser.see_record(record)
+            file.write(encode(record) + b"\n")
+    with disk(target):
+        temporary.replace(target)
+    summary = summariser.summary()
+    write_whole(sources.path / SUMMARY, pretty(summary))
+    write_whole(sources.path / TIMING, pretty(timing(sources)))
+    return summary
+
+
+def retract_derived(sources: Sources) -> None:
+    """Before a run asks again: make sure that no summary on disk calls it complete.
+
+    Raises:
+        JournalError: If the disk refuses it.
+    """
+    try:
+        stale = msgspec.json.decode((sources.path / SUMMARY).read_bytes(), type=_Completeness).complete
+    except (FileNotFoundError, msgspec.DecodeError):
+        stale = True
+    if stale:
+        write_derived(sources)
+
+
+class _Completeness(msgspec.Struct):
+    complete: bool
+
+
+def timing(sources: Sources) -> dict[str, Any]:
+    """Content of timing.json: durations, attempts, abandoned calls and cost, from calls.jsonl.
+
+    Seconds are wall-clock seconds; a session's duration runs from its start to its last line.
+    """
+    spent = Spent(sources.manifest)
+    roles: dict[str, dict[str, Any]] = {}
+    sessions: list[dict[str, Any]] = []
+    for _, line in sources.calls.lines():
+        spent.add(line)
+        if isinstance(line, SessionLine):
+            if line.event == "start":
+                sessions.append({"start": line.at, "end": line.at, "stop": None, "calls": 0, "unanswered": 0})
+            elif sessions:
+                sessions[-1] |= {"end": line.at, "stop": line.reason}
+        elif isinstance(line, CallLine | AttemptLine):
+            role = roles.setdefault(
+                line.role,
+                {"calls": 0, "unanswered": 0, "attempts": 0, "abandoned": 0, "latency_s": 0.0, "latency_max_s": 0.0},
+            )
+            role["attempts"] += line.attempts
+            role["abandoned"] += line.abandoned
+            if sessions:
+                sessions[-1]["end"] = line.at
+            if isinstance(line, AttemptLine):
+                role["unanswered"] += 1
+                if sessions:
+                    sessions[-1]["unanswered"] += 1
+                continue
+            role["calls"] += 1
+            role["latency_s"] += line.latency_s
+            role["latency_max_s"] = max(role["latency_max_s"], line.latency_s)
+            if sessions:
+                sessions[-1]["calls"] += 1
+    for role_name, totals in roles.items():
+        totals["latency_s"] = round(totals["latency_s"], 3)
+        spending = spent.budget.roles.get(role_name)
+        if spending is not None and spending.prices is not None:
+            saving = cache_saving_usd(spending.usage, spending.prices)
+            totals["cost_usd"] = significant(spending.cost.usd)
+            totals["cost_is_at_least"] = spending.cost.at_least
+            totals["cache_saving_usd"] = None if saving is None else significant(saving)
+    for session in sessions:
+        session["seconds"] = _seconds(session["start"], session["end"])
+    return {"seconds": round(sum(s["seconds"] for s in sessions), 3), "roles": roles, "sessions": sessions}
+
+
+def _seconds(start: str, end: str) -> float:
+    return round((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds(), 3)

@@ -32,23 +32,24 @@ class HandlesErrors(click.Command):
             exc.show()
             code = EXIT_BAD_INPUT
         except (click.Abort, KeyboardInterrupt):
-            _say("stopped by Ctrl-C")
+            say("stopped by Ctrl-C")
             code = EXIT_SIGINT
         except BrokenPipeError:
             # The reader (less, head) left. Python would complain once more at exit while flushing stdout.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = EXIT_COMPLETE
         except UserInputError as exc:
-            _say(str(exc))
+            say(f"error: {exc}")
             code = EXIT_BAD_INPUT
         except (EndpointError, JournalError, ProverBenchError) as exc:
-            _say(str(exc))
+            say(f"error: {exc}")
             code = EXIT_INCOMPLETE
         sys.exit(code if isinstance(code, int) else EXIT_COMPLETE)
 
 
-def _say(message: str) -> None:
-    click.echo(f"error: {message}", err=True)
+def say(message: str) -> None:
+    """One message to the user, on stderr: results alone go to stdout."""
+    click.echo(message, err=True)
 
 
 def _require_posix() -> None:

@@ -1,0 +1,63 @@
+"""Tokens and money of a run: what its journal says was used, and whether a limit is reached."""
+
+from proverbench.config import Prices
+from proverbench.endpoints.money import Budget, Spending
+from proverbench.endpoints.usage import normalise_usage
+from proverbench.records import GIVEN, AttemptLine, CallLine, Line, Manifest
+from proverbench.sources import Sources
+
+
+class Spent:
+    """Adds up what a run's calls cost, over all its sessions.
+
+    Args:
+        manifest: Holds prices and limits; they are of the whole run.
+    """
+
+    def __init__(self, manifest: Manifest) -> None:
+        operation = manifest.operation
+        prices = {role: Prices.model_validate(table) for role, table in (operation.get("prices") or {}).items()}
+        self.priced = bool(prices)
+        """Whether the config states any price; without one, costs are not worth showing."""
+        self.budget = Budget(
+            max_cost_usd=operation.get("max_cost_usd"),
+            max_tokens_total=operation.get("max_tokens_total"),
+            roles={
+                role: Spending(prices=prices.get(role))
+                for role, identity in manifest.identity.roles.items()
+                if identity.kind != GIVEN
+            },
+        )
+
+    @classmethod
+    def of(cls, sources: Sources) -> "Spent":
+        """What the run at ``sources`` used so far."""
+        spent = cls(sources.manifest)
+        for _, line in sources.calls.lines():
+            spent.add(line)
+        return spent
+
+    def add(self, line: Line) -> None:
+        """Count one line of the journal; lines that cost nothing are passed over."""
+        if isinstance(line, CallLine | AttemptLine) and line.role in self.budget.roles:
+            spending = self.budget.roles[line.role]
+            if isinstance(line, CallLine):
+                spending.add(normalise_usage(line.usage), abandoned=line.abandoned)
+            else:
+                spending.lost(line.abandoned)
+
+    def words(self, wanted: dict[str, int]) -> list[str]:
+        """For the progress line, e.g. ``["120,000 tokens", "$0.42 of about $3.10"]``.
+
+        Args:
+            wanted: Role → calls that it will have answered at the end.
+        """
+        words = [f"{self.budget.tokens:,} tokens"]
+        if self.priced:
+            forecasts = [
+                spending.forecast(wanted.get(role, spending.calls)) for role, spending in self.budget.roles.items()
+            ]
+            known = [forecast for forecast in forecasts if forecast is not None]
+            cost = str(self.budget.cost)
+            words.append(f"{cost}, about ${sum(f.usd for f in known):.2f} in all" if known else cost)
+        return words

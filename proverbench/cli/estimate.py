@@ -1,0 +1,65 @@
+"""What `--dry-run` prints: the call budget, and what it may cost under stated assumptions."""
+
+from collections.abc import Iterator
+
+import click
+
+from proverbench.endpoints.http import output_limit
+from proverbench.endpoints.money import CHARS_PER_TOKEN, DEFAULT_OUTPUT_TOKENS, Cost, Estimate, assumptions, estimate
+from proverbench.prepare import Prepared
+from proverbench.prompts import render_meta, render_policy, render_verifier
+from proverbench.records import Proof, Role, Row, Verdict
+
+
+def print_estimate(prepared: Prepared) -> None:
+    """Calls, tokens and cost of each role at the most; on stdout. Calls nothing, writes nothing."""
+    extent = prepared.draft.extent
+    estimates: dict[str, Estimate] = {}
+    click.echo(f"selected rows: {extent.rows}, samples: {extent.samples}, verifier repeats: {extent.verifier_repeats}")
+    for role in prepared.draft.identity.roles:
+        if role not in prepared.config.roles:
+            continue  # given proofs are not asked for
+        settings = prepared.config.roles[role]
+        limit = output_limit(settings.generation)
+        found = estimate(_prompt_chars(prepared, role), prices=settings.effective_prices, output_limit=limit)
+        estimates[role] = found
+        cost = f", {found.cost}" if settings.effective_prices is not None else ", no prices in the config"
+        click.echo(
+            f"{role}: at most {found.calls:,} calls to {settings.model!r}, about {found.usage.input:,} input and "
+            f"{found.usage.output:,} output tokens{cost}"
+        )
+    total = sum((found.cost for found in estimates.values()), Cost(0.0))
+    if any(prepared.config.roles[role].effective_prices is not None for role in estimates):
+        click.echo(f"in all: {total}")
+    click.echo(assumptions(estimates))
+    click.echo("dry run: everything but keys was checked; nothing was called, nothing was written")
+
+
+def _prompt_chars(prepared: Prepared, role: Role) -> Iterator[int]:
+    """The length of each prompt that the role may be sent.
+
+    A proof or judgment that does not exist yet is taken to be as long as its output limit allows.
+    """
+    draft = prepared.draft
+    for row in draft.rows:
+        if role == "policy":
+            yield from [len(render_policy(draft.templates[role], row))] * draft.extent.samples
+        else:
+            chars = _judge_chars(prepared, role, row)
+            yield from [chars] * (draft.extent.samples * draft.extent.verifier_repeats)
+
+
+def _judge_chars(prepared: Prepared, role: Role, row: Row) -> int:
+    draft = prepared.draft
+    options = {"use_reference": draft.identity.use_reference_solution, "neutralise": draft.identity.neutralise}
+    steps = row.steps if isinstance(row, Proof) else ["x" * _answer_chars(prepared, "policy")]
+    if role == "verifier" or not isinstance(row, Proof):
+        return len(render_verifier(draft.templates[role], row, steps, **options).text)
+    verdict = Verdict(-1, "x" * _answer_chars(prepared, "verifier"), "")
+    return len(render_meta(draft.templates[role], row, steps, verdict, **options).text)
+
+
+def _answer_chars(prepared: Prepared, role: Role) -> int:
+    settings = prepared.config.roles.get(role)
+    limit = output_limit(settings.generation) if settings is not None else None
+    return round((limit or DEFAULT_OUTPUT_TOKENS) * CHARS_PER_TOKEN)

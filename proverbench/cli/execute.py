@@ -1,0 +1,214 @@
+"""What `run` and `verifierbench` share: options, the run itself, and how it ends."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, EXIT_SIGINT, EXIT_SIGTERM, say
+from proverbench.errors import ConfigError
+from proverbench.records import Role, Task
+
+if TYPE_CHECKING:
+    from proverbench.endpoints.base import Caller
+    from proverbench.prepare import Prepared
+    from proverbench.records import CallLine, Summary
+    from proverbench.session import Session
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FILE = click.Path(path_type=Path)
+
+
+def shared_options(command: F) -> F:
+    """The options that both benchmarks have."""
+    options = [
+        click.option("--data", type=FILE, help="JSONL file of problems or proofs (docs/data.md)."),
+        click.option("--config", type=FILE, help="TOML file of models and endpoints; see configs/."),
+        click.option(
+            "--verifier-repeats", "repeats", type=click.IntRange(min=1), metavar="R", help="Judgments of each proof."
+        ),
+        click.option("--output", type=FILE, metavar="DIR", help="Folder of the run. [default: runs/TASK-MODEL-DATE]"),
+        click.option("--domain", metavar="NAME", help="Only rows of this domain, e.g. ugd or qe."),
+        click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N rows."),
+        click.option("--shard", metavar="i/n", help="Only this part of the problems (1-based); join with merge."),
+        click.option(
+            "--use-reference-solution/--no-use-reference-solution",
+            "use_reference_solution",
+            default=None,
+            help="Show judges the reference solution. [default: on for ProverBench, off for VerifierBench]",
+        ),
+        click.option("--verifier-prompt", type=FILE, metavar="FILE", help="Your verifier prompt instead of ours."),
+        click.option("--no-neutralise", is_flag=True, help="Show judges the tags that stand in proofs as they are."),
+        click.option("--dry-run", is_flag=True, help="Check everything, print call budget and cost; call nothing."),
+        click.option("--resume", type=FILE, metavar="DIR", help="Go on with this run; asks only what is unanswered."),
+        click.option("--final", is_flag=True, help="With --resume: count what is unanswered as zero; calls nothing."),
+        click.option(
+            "--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Stop at this cost."
+        ),
+        click.option("--max-tokens-total", type=click.IntRange(min=1), metavar="N", help="Stop at this many tokens."),
+        click.option(
+            "--concurrency", type=click.IntRange(min=1), metavar="N", help="Calls in flight at each endpoint."
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, Any]) -> int:
+    """Run or resume a benchmark from the command line.
+
+    Args:
+        task: Which benchmark.
+        prompts: The user's own templates, where given.
+        given: The command's other options, by name.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        UserInputError: Bad input; nothing was called, nothing written.
+        JournalError: The disk.
+    """
+    from proverbench.prepare import Options, prepare_new, prepare_resumed
+
+    output, resume = given.pop("output"), given.pop("resume")
+    final, dry_run = given.pop("final"), given.pop("dry_run")
+    options = Options(
+        prompts={role: path for role, path in prompts.items() if path is not None},
+        neutralise=False if given.pop("no_neutralise") else None,
+        max_cost_usd=given.pop("max_cost"),
+        **given,
+    )
+    if resume is not None and output is not None:
+        raise ConfigError("--output cannot be given with --resume: the run stays in its folder")
+    if final and resume is None:
+        raise ConfigError("--final closes a saved run, so it needs --resume DIR")
+    prepared = prepare_new(task, options) if resume is None else prepare_resumed(task, resume, options)
+    if dry_run:
+        from proverbench.cli.estimate import print_estimate
+
+        print_estimate(prepared)
+        return EXIT_COMPLETE
+    return asyncio.run(_Execution(task, prepared, resume=resume, output=output).run(final=final))
+
+
+class _Execution:
+    """One session of a run: callers, pipeline, display, signals, and the derived files at the end."""
+
+    def __init__(self, task: Task, prepared: "Prepared", *, resume: Path | None, output: Path | None) -> None:
+        self._task: Task = task
+        self._prepared = prepared
+        self._resume = resume
+        self._output = output
+        self._signal: int | None = None
+
+    async def run(self, *, final: bool) -> int:
+        from proverbench.endpoints.factory import close_callers, open_callers
+        from proverbench.session import Session, new_run_path
+
+        draft, config = self._prepared.draft, self._prepared.config
+        roles = [role for role in draft.identity.roles if role in config.roles]
+        session = None if self._resume is None else Session(self._resume)
+        try:
+            if session is not None:
+                session.check_growth(draft)
+                if final or not session.lacks_anything(draft):
+                    return self._without_asking(session, final=final)
+            # Endpoints before anything is written: when one cannot be opened as configured, nothing is left behind.
+            opened = await open_callers(config, roles, concurrency=draft.operation.get("concurrency"))
+            callers = {role: opened[role] for role in roles}
+            try:
+                if session is None:
+                    model = draft.identity.roles["policy" if self._task == "prover" else "verifier"].model
+                    session = Session.create(self._output or new_run_path(Path("runs"), self._task, model), draft)
+                else:
+                    session.grow(draft)
+                return await self._ask(session, callers)
+            finally:
+                await close_callers(callers)
+        finally:
+            if session is not None:
+                session.release()
+
+    def _without_asking(self, session: "Session", *, final: bool) -> int:
+        """Close what is unanswered, or find that nothing is; no call is made."""
+        from proverbench.derive import open_calls
+        from proverbench.runfolder import summarise, write_derived
+
+        keys = list(open_calls(session.sources)) if final else []
+        if not keys:
+            return self._finish(session, summarise(session.sources))
+        session.close_unanswered(keys)
+        say(f"closed {len(keys)} unanswered calls as zero credit; a later --resume asks them again")
+        return self._finish(session, write_derived(session.sources))
+
+    async def _ask(self, session: "Session", callers: "Mapping[Role, Caller]") -> int:
+        from proverbench.budget import Spent
+        from proverbench.cli.progress import Display
+        from proverbench.pipeline import Pipeline
+        from proverbench.runfolder import write_derived
+
+        self._spent = Spent.of(session.sources)
+        self._pipeline = pipeline = Pipeline(session, callers, self._on_answer)
+        self._display = display = Display(pipeline.progress, callers, self._spent)
+        main = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._on_signal, number, main)
+        display.say(f"run folder: {session.path}")
+        with display:
+            try:
+                async with aclosing(pipeline.run()) as proofs:
+                    async for _ in proofs:
+                        display.tick()
+            except asyncio.CancelledError:
+                if self._signal is None:
+                    raise
+        if pipeline.fault is not None:
+            say(f"error: {pipeline.fault}")
+        await session.stop(self._reason())
+        return self._finish(session, write_derived(session.sources))
+
+    def _reason(self) -> str:
+        if self._signal is not None:
+            return "interrupted" if self._signal == signal.SIGINT else "terminated"
+        return self._pipeline.reason or "done"
+
+    def _on_answer(self, line: "CallLine") -> None:
+        self._spent.add(line)
+        exceeded = self._spent.budget.exceeded()
+        if exceeded is not None and not self._pipeline.stopping():
+            self._pipeline.stop(f"budget: {exceeded}")
+            self._display.say(f"{exceeded}: asking nothing new; {self._display.in_flight() - 1} calls are in flight")
+
+    def _on_signal(self, number: int, main: "asyncio.Task[object] | None") -> None:
+        first = self._signal is None
+        self._signal = number
+        if number == signal.SIGINT and first:
+            self._pipeline.stop("interrupted")
+            self._display.say(
+                f"asking nothing new; {self._display.in_flight()} calls in flight are saved as they come "
+                "(Ctrl-C again stops at once)"
+            )
+        elif main is not None:
+            main.cancel()
+
+    def _finish(self, session: "Session", summary: "Summary") -> int:
+        """Print the scores; the last line says how to go on."""
+        from proverbench.cli.scores import print_scores
+
+        print_scores(summary, session.path)
+        command = "verifierbench" if self._task == "verifier" else "proverbench run"
+        if self._signal is not None or not summary.complete:
+            say(f"incomplete; go on with: {command} --resume {session.path}")
+        else:
+            say(f"complete; look into it with: proverbench inspect {session.path}")
+        if self._signal is not None:
+            return EXIT_SIGINT if self._signal == signal.SIGINT else EXIT_SIGTERM
+        return EXIT_COMPLETE if summary.complete else EXIT_INCOMPLETE

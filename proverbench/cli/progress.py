@@ -1,0 +1,125 @@
+"""What a run shows on stderr while it goes: one live table on a terminal, one line now and then elsewhere."""
+
+import sys
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from proverbench.endpoints.base import Caller
+from proverbench.pipeline import Progress
+from proverbench.records import Role
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.live import Live
+
+    from proverbench.budget import Spent
+
+_QUIET_EVERY_S = 60.0
+"""Where stderr is no terminal, a line comes this often, so that a log shows life without filling up."""
+
+
+class Display:
+    """Shows progress until the block ends.
+
+    Args:
+        progress: Counts, kept by the pipeline.
+        callers: The endpoints, for what they do at the moment.
+        spent: Money and tokens so far.
+    """
+
+    def __init__(self, progress: Progress, callers: Mapping[Role, Caller], spent: "Spent") -> None:
+        self._progress = progress
+        self._callers = callers
+        self._spent = spent
+        self._began = time.monotonic()
+        self._next_line = self._began + _QUIET_EVERY_S
+        self._notes_shown: set[str] = set()
+        self._live: Live | None = None
+
+    def __enter__(self) -> "Display":
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(
+                console=Console(stderr=True), get_renderable=self._table, refresh_per_second=4, transient=True
+            )
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._say_notes()
+        if self._live is not None:
+            self._live.stop()
+
+    def tick(self) -> None:
+        """Called as answers come; writes a line when it is time for one."""
+        self._say_notes()
+        if self._live is None and time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + _QUIET_EVERY_S
+            self.say(self.line())
+
+    def say(self, message: str) -> None:
+        """One line on stderr, above the live table where there is one."""
+        if self._live is not None:
+            self._live.console.print(message, highlight=False, markup=False)
+        else:
+            print(message, file=sys.stderr, flush=True)
+
+    def line(self) -> str:
+        """The present state in one line."""
+        parts = [f"{role} {count.answered}/{count.wanted}" for role, count in self._progress.stages.items()]
+        return ", ".join([*parts, f"{self.in_flight()} in flight", *self._money(), self._time_left()])
+
+    def in_flight(self) -> int:
+        """Calls in flight at this moment, over all endpoints."""
+        return sum(count.in_flight for count in self._progress.stages.values())
+
+    def _money(self) -> list[str]:
+        return self._spent.words({role: count.wanted for role, count in self._progress.stages.items()})
+
+    def _say_notes(self) -> None:
+        for caller in self._callers.values():
+            for note in caller.state.notes:
+                if note not in self._notes_shown:
+                    self._notes_shown.add(note)
+                    self.say(note)
+
+    def _time_left(self) -> str:
+        got = sum(count.got for count in self._progress.stages.values())
+        left = sum(count.wanted - count.answered for count in self._progress.stages.values())
+        if not got:
+            return "time left unknown"
+        seconds = left * (time.monotonic() - self._began) / got
+        return f"about {_duration(seconds)} left"
+
+    def _table(self) -> "RenderableType":
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False)
+        for name in ("", "answered", "of", "in flight", "limit", "valid", "unanswered"):
+            table.add_column(name, justify="left" if not name else "right")
+        for role, count in self._progress.stages.items():
+            caller = self._callers.get(role)
+            table.add_row(
+                role,
+                str(count.answered),
+                str(count.wanted),
+                str(count.in_flight),
+                str(caller.state.concurrency) if caller else "",
+                f"{count.valid / count.got:.0%}" if count.got and role != "meta" else "",
+                str(count.unanswered or ""),
+            )
+        return Group(table, Text(", ".join([*self._money(), self._time_left()])))
+
+
+def _duration(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {seconds:02} s" if minutes else f"{seconds} s"

@@ -1,0 +1,38 @@
+"""`proverbench score`."""
+
+from pathlib import Path
+
+import click
+
+from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, HandlesErrors
+
+
+@click.command(cls=HandlesErrors, name="score", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print summary.json instead of a table.")
+def command(run: Path, as_json: bool) -> int:
+    """Rebuild records, summary and timing of a saved RUN from its sources; calls nothing.
+
+    The derived files come out byte for byte the same on any machine, also when the data file and the prompts that
+    the run was made from are gone. A new version of proverbench may add to them; the sources never change.
+
+    Exit codes: 0 the run is complete; 1 it is not.
+    """
+    from proverbench.cli.scores import print_scores
+    from proverbench.journal import RunLock
+    from proverbench.runfolder import write_derived
+    from proverbench.sources import Sources, pretty, read_manifest
+
+    read_manifest(run)  # a folder that is no run gets its own message, and no lock file
+    lock = RunLock(run)
+    try:
+        sources = Sources(run)
+        summary = write_derived(sources)
+        sources.close()
+    finally:
+        lock.release()
+    if as_json:
+        click.echo(pretty(summary), nl=False)
+    else:
+        print_scores(summary, run)
+    return EXIT_COMPLETE if summary.complete else EXIT_INCOMPLETE

@@ -1,0 +1,415 @@
+"""From a run's sources to its records and summary. Pure but for reading; the same on any machine.
+
+What is derived never moves unless a source does: `proverbench score` rebuilds these files byte for byte.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import msgspec
+
+from proverbench.data import splits
+from proverbench.endpoints.usage import normalise_usage
+from proverbench.errors import InvalidReply
+from proverbench.metrics.proverbench import score_prover
+from proverbench.metrics.uncertainty import split_uncertainty
+from proverbench.metrics.verifierbench import score_verifier
+from proverbench.parsing import check_finish, parse_level, parse_steps, parse_verdict, read_steps
+from proverbench.plan import ROLES
+from proverbench.prompts import Rendered, render_meta, render_policy, render_verifier
+from proverbench.records import (
+    GIVEN,
+    CallKey,
+    CallLine,
+    Judgment,
+    MetaJudgment,
+    Proof,
+    ProofRecord,
+    Role,
+    RoleIdentity,
+    Row,
+    SplitSummary,
+    Summary,
+    Verdict,
+)
+from proverbench.sources import Sources
+from proverbench.version import SCORED_BY
+
+UNANSWERED = "unanswered"
+VERIFIER_INVALID = "verifier_invalid"
+
+
+class Generation(NamedTuple):
+    """What a policy call came to."""
+
+    steps: list[str]
+    """The proof; of an invalid generation whatever could be read."""
+    error: str | None
+    """Reason code, None when valid."""
+
+
+def _check(line: CallLine, role: RoleIdentity) -> str:
+    """The text of a reply that ended as it should.
+
+    Read is the stored text: where the exact one held lone surrogates, they are replaced, so that steps and verdicts
+    can be written and sent on.
+    """
+    if line.refused is not None:
+        raise InvalidReply(f"refused:{line.refused}")
+    if role.kind != GIVEN:
+        check_finish(line.finish_reason, role.kind, role.accept_missing_finish)
+    return line.text
+
+
+def read_generation(line: CallLine, role: RoleIdentity) -> Generation:
+    """Read a policy call's reply by protocol basic-v1."""
+    if line.steps is not None:
+        return Generation(line.steps, None if line.steps else "no_proof_steps")
+    try:
+        return Generation(parse_steps(_check(line, role)), None)
+    except InvalidReply as exc:
+        return Generation(read_steps(line.text), exc.reason)
+
+
+def read_judgment(line: CallLine, role: RoleIdentity, n_steps: int) -> Verdict:
+    """Read a verifier call's reply.
+
+    Raises:
+        InvalidReply: With the reason code.
+    """
+    return parse_verdict(_check(line, role), n_steps)
+
+
+def read_level(line: CallLine, role: RoleIdentity) -> MetaJudgment:
+    """Read a meta-verifier call's reply."""
+    try:
+        return MetaJudgment(True, level=parse_level(_check(line, role)))
+    except InvalidReply as exc:
+        return MetaJudgment(False, reason=exc.reason)
+
+
+def render(sources: Sources, key: CallKey) -> Rendered:
+    """The exact prompt of a call.
+
+    Raises:
+        KeyError: If the run has no template for the role, or lacks the reply that the prompt is made from.
+    """
+    identity = sources.manifest.identity
+    template = sources.templates[key.role]
+    number = sources.plan.number(key)
+    if number is None:
+        raise KeyError(key.text)
+    proof = number if key.role == "policy" else number // sources.plan.repeats
+    row = sources.plan.row(proof)
+    if key.role == "policy":
+        return Rendered(render_policy(template, row), 0, 0)
+    options = {"use_reference": identity.use_reference_solution, "neutralise": identity.neutralise}
+    generation = proof_steps(sources, proof)
+    if generation is None:
+        raise KeyError(key.text)
+    if key.role == "verifier":
+        return render_verifier(template, row, generation.steps, **options)
+    if not isinstance(row, Proof):
+        raise KeyError(key.text)
+    offset = sources.ledger.offset("verifier", number)
+    if offset is None:
+        raise KeyError(key.text)
+    verdict = read_judgment(sources.calls.call_at(offset), identity.roles["verifier"], len(generation.steps))
+    return render_meta(template, row, generation.steps, verdict, **options)
+
+
+def proof_steps(sources: Sources, proof: int) -> Generation | None:
+    """The proof with that number, as the verifier gets it; None while it is unanswered."""
+    row = sources.plan.row(proof)
+    if isinstance(row, Proof):
+        return Generation(row.steps, None)
+    offset = sources.ledger.offset("policy", proof)
+    if offset is None:
+        return None
+    return read_generation(sources.calls.call_at(offset), sources.manifest.identity.roles["policy"])
+
+
+def build_record(sources: Sources, proof: int, observe: Callable[[CallLine], None] | None = None) -> ProofRecord:
+    """One line of records.jsonl.
+
+    Args:
+        sources: The run.
+        proof: The proof's number in the plan.
+        observe: Sees every call line that was read.
+    """
+    manifest, plan, ledger = sources.manifest, sources.plan, sources.ledger
+    row = plan.row(proof)
+    see = observe or (lambda line: None)
+    common: dict[str, Any] = {
+        "problem_id": row.problem_id,
+        "domain": row.domain,
+        "subject": row.subject,
+        "sample_index": plan.sample(proof),
+    }
+    if isinstance(row, Proof):
+        common |= {
+            "proof_id": row.proof_id,
+            "policy": row.policy,
+            "steps": row.steps,
+            "annotation": row.annotation,
+            "is_correct": row.is_correct,
+            "first_error_step": row.first_error_step,
+        }
+        generation = Generation(row.steps, None)
+    else:
+        policy = manifest.identity.roles["policy"]
+        common["policy"] = policy.model
+        offset = ledger.offset("policy", proof)
+        if offset is None:
+            if ledger.is_closed("policy", proof):
+                return ProofRecord(**common, generation_error=UNANSWERED, score=0.0)
+            return ProofRecord(**common, complete=False)
+        line = sources.calls.call_at(offset)
+        see(line)
+        generation = read_generation(line, policy)
+        common["steps"] = generation.steps
+        if generation.error is not None:
+            return ProofRecord(**common, generation_error=generation.error, score=0.0)
+    judgments, complete = _judgments(sources, proof, len(generation.steps), see)
+    score = None
+    if complete:
+        wanted = row.first_error_step if isinstance(row, Proof) else -1
+        score = _score(judgments, plan.repeats, wanted, mean=isinstance(row, Proof))
+    return ProofRecord(
+        **common,
+        complete=complete,
+        neutralised=_neutralised(sources, row, generation.steps),
+        judgments=judgments,
+        score=score,
+    )
+
+
+def _score(judgments: list[Judgment], repeats: int, wanted: int, *, mean: bool) -> float:
+    right = sum(1 for j in judgments if j.valid and (j.first_error_step == -1) == (wanted == -1))
+    return right / repeats if mean else float(right == repeats)
+
+
+def _neutralised(sources: Sources, row: Row, steps: list[str]) -> int:
+    identity = sources.manifest.identity
+    template = sources.templates.get("verifier")
+    if template is None or not identity.neutralise:
+        return 0
+    return render_verifier(
+        template, row, steps, use_reference=identity.use_reference_solution, neutralise=True
+    ).neutralised
+
+
+def _judgments(
+    sources: Sources, proof: int, n_steps: int, see: Callable[[CallLine], None]
+) -> tuple[list[Judgment], bool]:
+    """The answered or closed judgments of a proof, and whether that is all of them."""
+    roles, ledger, plan = sources.manifest.identity.roles, sources.ledger, sources.plan
+    judgments: list[Judgment] = []
+    complete = True
+    for repeat, number in enumerate(plan.judgments(proof)):
+        offset = ledger.offset("verifier", number)
+        if offset is None:
+            if ledger.is_closed("verifier", number):
+                meta = MetaJudgment(False, reason=VERIFIER_INVALID) if plan.meta else None
+                judgments.append(Judgment(repeat=repeat, valid=False, reason=UNANSWERED, meta=meta))
+            else:
+                complete = False
+            continue
+        line = sources.calls.call_at(offset)
+        see(line)
+        try:
+            verdict = read_judgment(line, roles["verifier"], n_steps)
+        except InvalidReply as exc:
+            meta = MetaJudgment(False, reason=VERIFIER_INVALID) if plan.meta else None
+            judgments.append(Judgment(repeat=repeat, valid=False, reason=exc.reason, meta=meta))
+            continue
+        meta = None
+        if plan.meta:
+            meta = _meta(sources, number, see)
+            complete = complete and meta is not None
+        judgments.append(
+            Judgment(
+                repeat=repeat,
+                valid=True,
+                first_error_step=verdict.first_error_step,
+                assessment=verdict.assessment,
+                errors=verdict.errors,
+                meta=meta,
+            )
+        )
+    return judgments, complete
+
+
+def _meta(sources: Sources, number: int, see: Callable[[CallLine], None]) -> MetaJudgment | None:
+    offset = sources.ledger.offset("meta", number)
+    if offset is None:
+        return MetaJudgment(False, reason=UNANSWERED) if sources.ledger.is_closed("meta", number) else None
+    line = sources.calls.call_at(offset)
+    see(line)
+    return read_level(line, sources.manifest.identity.roles["meta"])
+
+
+def build_records(sources: Sources, observe: Callable[[CallLine], None] | None = None) -> Iterator[ProofRecord]:
+    """Every expected record, in data order then sample."""
+    for proof in range(sources.plan.n_proofs):
+        yield build_record(sources, proof, observe)
+
+
+class Summariser:
+    """Builds summary.json from records and calls, one at a time.
+
+    Args:
+        sources: The run.
+    """
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._records: list[ProofRecord] = []
+        self._usage: dict[Role, Counter[str]] = defaultdict(Counter)
+        self._models: dict[Role, Counter[tuple[str | None, str | None]]] = defaultdict(Counter)
+        self._texts: dict[tuple[Role, str], Counter[int]] = defaultdict(Counter)
+        self._missing_finish: Counter[Role] = Counter()
+
+    def see_call(self, line: CallLine) -> None:
+        """Count a call's usage and what the server said of itself."""
+        if self._sources.manifest.identity.roles[line.role].kind == GIVEN:
+            return
+        usage = self._usage[line.role]
+        usage["calls"] += 1
+        counts = normalise_usage(line.usage)
+        if counts is None:
+            usage["calls_of_unknown_usage"] += 1
+        else:
+            for name, count in asdict(counts).items():
+                usage[name] += count or 0
+        self._models[line.role][(line.model, line.fingerprint)] += 1
+        if line.finish_reason is None and line.refused is None:
+            self._missing_finish[line.role] += 1
+        # Samples of one problem, and repeats on one proof, are compared with each other.
+        group = line.id if line.role == "policy" else f"{line.id}/{line.sample}"
+        self._texts[(line.role, group)][hash(line.text)] += 1
+
+    def see_record(self, record: ProofRecord) -> None:
+        """Keep what the scores need of a record."""
+        light = [
+            msgspec.structs.replace(judgment, assessment=None, errors=None) if judgment.valid else judgment
+            for judgment in record.judgments
+        ]
+        self._records.append(msgspec.structs.replace(record, judgments=light))
+
+    def summary(self) -> Summary:
+        """The summary of all that was seen."""
+        manifest, plan = self._sources.manifest, self._sources.plan
+        parts = {name: self._split(name) for name in splits(self._sources.rows)}
+        return Summary(
+            task=manifest.identity.task,
+            complete=parts["all"].complete,
+            run_id=manifest.run_id,
+            scored_by=SCORED_BY,
+            splits=parts,
+            invalid=self._invalid(),
+            usage={role: dict(self._usage[role]) for role in ROLES if role in self._usage},
+            closed_unanswered=sum(
+                1 for role in ROLES for number in range(plan.size(role)) if self._sources.ledger.is_closed(role, number)
+            ),
+            warnings=list(self._warnings()),
+        )
+
+    def _split(self, name: str) -> SplitSummary:
+        plan = self._sources.plan
+        records = [r for r in self._records if name in ("all", r.domain)]
+        completed = sum(record.complete for record in records)
+        split = SplitSummary(
+            selected_rows=len(records) // plan.samples,
+            expected_records=len(records),
+            completed_records=completed,
+            complete=completed == len(records),
+        )
+        if split.complete and records:
+            if self._sources.manifest.identity.task == "prover":
+                split.metrics = score_prover(records, samples=plan.samples, repeats=plan.repeats)
+            else:
+                split.metrics = score_verifier(records, repeats=plan.repeats, meta=plan.meta)
+            split.intervals, split.bounds = split_uncertainty(
+                records,
+                task=self._sources.manifest.identity.task,
+                samples=plan.samples,
+                repeats=plan.repeats,
+                meta=plan.meta,
+                metrics=split.metrics,
+            )
+        return split
+
+    def _invalid(self) -> dict[str, dict[str, int]]:
+        found: dict[str, Counter[str]] = {"policy": Counter(), "verifier": Counter(), "meta": Counter()}
+        for record in self._records:
+            if record.generation_error is not None:
+                found["policy"][record.generation_error] += 1
+            for judgment in record.judgments:
+                if judgment.reason is not None:
+                    found["verifier"][judgment.reason] += 1
+                if judgment.meta is not None and judgment.meta.reason is not None:
+                    found["meta"][judgment.meta.reason] += 1
+        roles = self._sources.manifest.identity.roles
+        return {role: dict(sorted(reasons.items())) for role, reasons in found.items() if role in roles}
+
+    def _warnings(self) -> Iterator[str]:
+        identity = self._sources.manifest.identity
+        if identity.own_prompts:
+            yield (
+                f"proverbench's own prompts were used ({', '.join(identity.own_prompts)}): "
+                "not comparable with published tables"
+            )
+        for role, models in self._models.items():
+            names = sorted({str(model) for model, _ in models})
+            if len(names) > 1:
+                yield f"the {role}'s server answered under {len(names)} model names: {', '.join(names)}"
+            marks = {mark for _, mark in models}
+            if len(marks) > 1:
+                yield f"the {role}'s server reported {len(marks)} different fingerprints: it changed during the run"
+        for role, unit, what in (("policy", "problems", "samples"), ("verifier", "proofs", "judgments")):
+            groups = [texts for (of, _), texts in self._texts.items() if of == role and texts.total() > 1]
+            same = sum(1 for texts in groups if len(texts) == 1)
+            if same:
+                yield (
+                    f"{same} of {len(groups)} {unit} got byte-identical {what} ({same / len(groups):.0%}): these "
+                    f"{what} are not independent (temperature ignored, a cache, or one seed)"
+                )
+        for role, count in self._missing_finish.items():
+            if not identity.roles[role].accept_missing_finish:
+                yield (
+                    f"{count} replies of the {role} came without a finish reason and are invalid; if the server never "
+                    "sends one, set accept_missing_finish = true for its role in a new run"
+                )
+
+
+def open_calls(sources: Sources) -> Iterator[CallKey]:
+    """The calls that the run lacks and that could be asked now, in data order.
+
+    Calls that wait for one of them (judgments of a proof that is not there yet) are not among them.
+    """
+    plan, ledger, roles = sources.plan, sources.ledger, sources.manifest.identity.roles
+    for proof in range(plan.n_proofs):
+        if not plan.judged_only and ledger.offset("policy", proof) is None:
+            if ledger.is_open("policy", proof):
+                yield plan.key("policy", proof)
+            continue
+        lacking = [number for number in plan.judgments(proof) if ledger.is_open("verifier", number)]
+        ungraded = [number for number in plan.judgments(proof) if plan.meta and ledger.is_open("meta", number)]
+        if not lacking and not ungraded:
+            continue
+        generation = proof_steps(sources, proof)
+        if generation is None or generation.error is not None:
+            continue
+        yield from (plan.key("verifier", number) for number in lacking)
+        for number in ungraded:
+            offset = ledger.offset("verifier", number)
+            if offset is None:
+                continue
+            try:
+                read_judgment(sources.calls.call_at(offset), roles["verifier"], len(generation.steps))
+            except InvalidReply:
+                continue
+            yield plan.key("meta", number)

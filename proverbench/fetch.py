@@ -1,0 +1,231 @@
+"""The published data files, fetched at their pinned revision: resumed after a break, checked by SHA-256.
+
+What is not the pinned file never stands under its name: bytes go to ``NAME.part``, which becomes ``NAME`` only when
+its hash is right, and is deleted when it is wrong.
+"""
+
+import hashlib
+import http.client
+import os
+import shutil
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from proverbench.errors import DataError, EndpointError, TransientError
+
+REPOSITORY = "debouter/AdvancedMathBench"
+REVISION = "80abe34097edf2531e3d5b07337c4cc0710bfb24"
+OFFICIAL_HOST = "huggingface.co"
+OFFICIAL = f"https://{OFFICIAL_HOST}/datasets/{REPOSITORY}/resolve/{REVISION}"
+TOKEN_VARIABLE = "HF_TOKEN"
+
+_TIMEOUT_S = 60.0
+_ATTEMPTS = 6
+_BLOCK = 1 << 18
+_TEMPORARY = (408, 425, 429, 500, 502, 503, 504)
+
+Progress = Callable[[int, int | None], None]
+"""Called with the bytes on disk so far, and the file's size if known."""
+
+
+@dataclass(frozen=True)
+class PinnedFile:
+    """A published file."""
+
+    name: str
+    """``proverbench`` or ``verifierbench``."""
+    path: str
+    """Within the dataset."""
+    sha256: str
+
+    @property
+    def filename(self) -> str:
+        """What it is called here."""
+        return f"{self.name}.jsonl"
+
+
+PINNED = {
+    file.name: file
+    for file in (
+        PinnedFile(
+            "proverbench",
+            "data/proverbench/test.jsonl",
+            "a71e670987a97ca8863f5fcd137e1d289ed6f7bad8456dfbcbcb03049e2a6b81",
+        ),
+        PinnedFile(
+            "verifierbench",
+            "data/verifierbench/test.jsonl",
+            "59997ab90eec9adce7f22fc395e610a04e247864b51a26f3683b98b194b056b6",
+        ),
+    )
+}
+
+
+def fetch(
+    file: PinnedFile,
+    folder: Path,
+    *,
+    source: str = OFFICIAL,
+    environ: Mapping[str, str] = os.environ,
+    progress: Progress | None = None,
+    wait_s: float = 1.0,
+) -> tuple[Path, bool]:
+    """Get a pinned file.
+
+    Args:
+        file: Which.
+        folder: Where it goes; made if absent.
+        source: The dataset's address at some revision, a mirror of it, or a local folder that holds the files.
+        environ: Where the token comes from; it is sent to the official host only.
+        progress: Told how far it is.
+        wait_s: First wait between two attempts; later ones are longer.
+
+    Returns:
+        The file's path, and whether it was fetched (False: it was there already).
+
+    Raises:
+        DataError: If the source does not have the pinned file, or another file stands under its name.
+        EndpointError: If the source could not be read to the end; what came is kept for the next try.
+    """
+    target = folder / file.filename
+    if target.exists():
+        if _sha256(target) == file.sha256:
+            return target, False
+        raise DataError(f"{target}: is another file than the pinned one; give another --output, or delete it")
+    part = target.with_name(target.name + ".part")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        resumed = part.exists()
+        _get(file, part, source, environ, progress, wait_s)
+        if resumed and _sha256(part) != file.sha256:  # the earlier part may have been of something else
+            part.unlink()
+            _get(file, part, source, environ, progress, wait_s)
+        found = _sha256(part)
+        if found != file.sha256:
+            part.unlink()
+            raise DataError(
+                f"{source}: {file.path} has SHA-256 {found}; wanted {file.sha256}. Nothing was kept; try another source"
+            )
+        part.replace(target)
+    except OSError as exc:
+        raise DataError(f"{exc.filename or target}: {exc.strerror or exc}") from exc
+    return target, True
+
+
+def _get(
+    file: PinnedFile, part: Path, source: str, environ: Mapping[str, str], progress: Progress | None, wait_s: float
+) -> None:
+    if not source.lower().startswith(("http://", "https://")):
+        shutil.copyfile(_local(file, Path(source)), part)
+        return
+    url = f"{source.rstrip('/')}/{file.path}"
+    _refuse_credentials(source)
+    retrying = Retrying(
+        stop=stop_after_attempt(_ATTEMPTS),
+        wait=wait_random_exponential(multiplier=wait_s, max=30),
+        retry=retry_if_exception_type(TransientError),
+        retry_error_callback=_last_error,
+    )
+    retrying(_attempt, url, part, _headers(url, environ), progress)
+
+
+def _last_error(state: RetryCallState) -> None:
+    if state.outcome is not None:
+        state.outcome.result()
+
+
+def _local(file: PinnedFile, folder: Path) -> Path:
+    candidates = [folder / file.path, folder / file.path.removeprefix("data/"), folder / file.filename]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    raise DataError(f"{folder}: has none of {', '.join(str(path.relative_to(folder)) for path in candidates)}")
+
+
+def _refuse_credentials(source: str) -> None:
+    if "@" in urlsplit(source).netloc:
+        raise DataError(f"--from holds a user or password; a token for {OFFICIAL_HOST} goes into {TOKEN_VARIABLE}")
+
+
+def _headers(url: str, environ: Mapping[str, str]) -> dict[str, str]:
+    parts = urlsplit(url)
+    token = environ.get(TOKEN_VARIABLE, "").strip()
+    official = parts.scheme == "https" and parts.hostname == OFFICIAL_HOST
+    return {"Authorization": f"Bearer {token}"} if official and token else {}
+
+
+def _attempt(url: str, part: Path, headers: Mapping[str, str], progress: Progress | None) -> None:
+    """One request: the rest of the file, appended to what is there."""
+    have = part.stat().st_size if part.exists() else 0
+    # The identity encoding keeps the byte counts of Range and of the file the same.
+    request = urllib.request.Request(url, headers={"Accept-Encoding": "identity"})
+    for name, value in headers.items():
+        request.add_unredirected_header(name, value)  # a redirect may lead to another host
+    if have:
+        request.add_header("Range", f"bytes={have}-")
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as response:
+            start = have if response.status == 206 else 0
+            length = response.headers.get("Content-Length")
+            total = start + int(length) if length and length.isdigit() else None
+            _append(response, part, start, total, progress)
+    except urllib.error.HTTPError as exc:
+        with exc:
+            _refused(exc, url, part)
+    except (OSError, http.client.HTTPException) as exc:
+        if isinstance(exc, OSError) and exc.filename is not None:
+            raise  # the disk, not the network
+        reason = getattr(exc, "reason", None) or exc or type(exc).__name__
+        raise TransientError(f"{_shown(url)}: {reason}; what came is kept, so run it again", kind="network") from exc
+
+
+def _append(
+    response: http.client.HTTPResponse, part: Path, start: int, total: int | None, progress: Progress | None
+) -> None:
+    with part.open("r+b" if start else "wb") as out:
+        have = out.seek(start)
+        while block := response.read(_BLOCK):
+            try:
+                out.write(block)
+            except OSError as exc:  # the disk, not the network: another attempt would not help
+                raise DataError(f"{part}: cannot be written: {exc.strerror}") from exc
+            have += len(block)
+            if progress is not None:
+                progress(have, total)
+    if total is not None and have < total:
+        raise TransientError(
+            f"{_shown(response.url)}: the connection broke after {have:,} of {total:,} bytes; what came is kept, so "
+            "run it again",
+            kind="cut",
+        )
+
+
+def _refused(exc: urllib.error.HTTPError, url: str, part: Path) -> None:
+    if exc.code == 416:  # the part is as long as the file, or longer: its hash will tell, or it starts anew
+        size = (exc.headers.get("Content-Range") or "").rpartition("/")[2]
+        if size.isdigit() and int(size) == part.stat().st_size:
+            return
+        part.unlink()
+        raise TransientError(f"{_shown(url)}: another length than before", kind="http_416", status=416) from exc
+    message = f"{_shown(url)}: HTTP {exc.code} {exc.reason}"
+    if exc.code in _TEMPORARY:
+        raise TransientError(f"{message}; run it again later", kind=f"http_{exc.code}", status=exc.code) from exc
+    if exc.code in (401, 403):
+        message += f"; if the files need a token, put one in {TOKEN_VARIABLE} (it is sent to {OFFICIAL_HOST} only)"
+    raise EndpointError(f"{message}; another source: --from URL-or-folder", kind=f"http_{exc.code}", status=exc.code)
+
+
+def _shown(url: str) -> str:
+    """The URL without a query: redirects carry signatures there."""
+    return url.split("?", 1)[0]
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

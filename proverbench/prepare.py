@@ -1,0 +1,368 @@
+"""From options to a run's draft: everything is read and checked here, all faults at once, before any call."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from proverbench.config import Config, RoleConfig, load_config
+from proverbench.data import Dataset, GivenProofs, load_given_proofs, load_problems, load_proofs
+from proverbench.errors import ConfigError, ProverBenchError, UserInputError
+from proverbench.journal import now
+from proverbench.prompts import Template
+from proverbench.records import (
+    GIVEN,
+    CallLine,
+    Extent,
+    Identity,
+    Manifest,
+    Problem,
+    Proof,
+    Role,
+    RoleIdentity,
+    Row,
+    Task,
+)
+from proverbench.session import Draft
+from proverbench.sources import MANIFEST, Sources, read_manifest
+from proverbench.version import __version__
+
+T = TypeVar("T")
+
+DEFAULT_REPEATS: dict[Task, int] = {"prover": 8, "verifier": 1}
+"""R as published."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for; None where nothing was said."""
+
+    data: Path | None = None
+    config: Path | None = None
+    samples: int | None = None
+    repeats: int | None = None
+    meta: bool = False
+    domain: str | None = None
+    limit: int | None = None
+    shard: str | None = None
+    use_reference_solution: bool | None = None
+    neutralise: bool | None = None
+    prompts: Mapping[Role, Path] = field(default_factory=dict)
+    proofs: Path | None = None
+    concurrency: int | None = None
+    max_cost_usd: float | None = None
+    max_tokens_total: int | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A draft and the configuration that it will be run with."""
+
+    draft: Draft
+    config: Config
+
+
+class _Faults:
+    """Collects what is wrong, so that the user hears all of it at once."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def attempt(self, work: Callable[[], T]) -> T | None:
+        try:
+            return work()
+        except UserInputError as exc:
+            self.lines += [line for line in str(exc).split("\n") if line not in self.lines]
+            return None
+
+    def refuse_if_any(self) -> None:
+        if self.lines:
+            raise UserInputError.of(self.lines)
+
+
+def asked_roles(task: Task, *, meta: bool, given: bool) -> tuple[Role, ...]:
+    """The roles that calls go to."""
+    if task == "prover":
+        return ("verifier",) if given else ("policy", "verifier")
+    return ("verifier", "meta") if meta else ("verifier",)
+
+
+def prepare_new(task: Task, options: Options) -> Prepared:
+    """Check everything that a new run needs.
+
+    Raises:
+        UserInputError: Lists every fault of options, config, data and prompts.
+    """
+    faults = _Faults()
+    for option, path in (("--data", options.data), ("--config", options.config)):
+        if path is None:
+            faults.lines.append(f"{option} FILE is missing; a new run needs --data and --config (or --resume DIR)")
+    given = faults.attempt(lambda: _given(options))
+    roles = asked_roles(task, meta=options.meta, given=options.proofs is not None)
+    config_path, data_path = options.config, options.data
+    config = faults.attempt(lambda: _config(config_path, roles)) if config_path else None
+    dataset = faults.attempt(lambda: _dataset(task, data_path)) if data_path else None
+    use_reference = _default(options.use_reference_solution, task == "prover")
+    templates = faults.attempt(lambda: _templates(roles, options.prompts, use_reference))
+    identities = faults.attempt(lambda: _role_identities(config, roles)) if config else None
+    rows = faults.attempt(lambda: _select(dataset, options.domain, options.limit, options.shard)) if dataset else None
+    faults.refuse_if_any()
+    if config is None or dataset is None or rows is None or templates is None or identities is None:
+        raise AssertionError("every missing part is a fault")
+    if given is not None:
+        identities["policy"] = RoleIdentity(model=GIVEN, kind=GIVEN)
+    return Prepared(
+        Draft(
+            identity=Identity(
+                task=task,
+                roles=_ordered(identities),
+                prompt_sha256={role: template.sha256 for role, template in templates.items()},
+                own_prompts=[role for role, template in templates.items() if template.own],
+                use_reference_solution=use_reference,
+                neutralise=_default(options.neutralise, True),
+                data_sha256=dataset.sha256,
+                proofs_sha256=given.sha256 if given else None,
+            ),
+            extent=Extent(
+                rows=len(rows),
+                samples=_samples(task, options.samples, given),
+                verifier_repeats=_default(options.repeats, DEFAULT_REPEATS[task]),
+                meta=options.meta,
+                domain=options.domain,
+                limit=options.limit,
+                shard=options.shard,
+            ),
+            operation=_operation(config, options),
+            rows=rows,
+            templates=templates,
+            given=_given_lines(given, rows, options.samples) if given else (),
+        ),
+        config,
+    )
+
+
+def prepare_resumed(task: Task, path: Path, options: Options) -> Prepared:
+    """Check everything that continuing the run at ``path`` needs; what is not said is as it was.
+
+    Raises:
+        JournalError: If ``path`` is no run.
+        UserInputError: Lists every fault.
+    """
+    sources = Sources(path)
+    sources.close()
+    manifest = sources.manifest
+    old, extent = manifest.identity, manifest.extent
+    faults = _Faults()
+    if old.task != task:
+        other = "verifierbench" if task == "prover" else "proverbench run"
+        faults.lines.append(f"{path} is a run of the other benchmark; resume it with: {other} --resume {path}")
+    if options.proofs is not None:
+        faults.lines.append("--proofs cannot be given with --resume: the run has its proofs already")
+    meta = options.meta or extent.meta
+    given = old.proofs_sha256 is not None
+    roles = asked_roles(old.task, meta=meta, given=given)
+    config = faults.attempt(
+        lambda: _config(options.config, roles) if options.config else _saved_config(path, manifest, roles)
+    )
+    use_reference = _default(options.use_reference_solution, old.use_reference_solution)
+    templates = faults.attempt(lambda: _resumed_templates(sources, roles, options.prompts, use_reference))
+    identities = faults.attempt(lambda: _role_identities(config, roles)) if config else None
+    grown = faults.attempt(lambda: _resumed_rows(sources, options))
+    faults.refuse_if_any()
+    if config is None or templates is None or identities is None or grown is None:
+        raise AssertionError("every missing part is a fault")
+    rows, data_sha256 = grown
+    if given:
+        identities["policy"] = old.roles["policy"]
+    operation = _operation(config, options) if _operates(options) else manifest.operation
+    return Prepared(
+        Draft(
+            identity=msgspec.structs.replace(
+                old,
+                roles=_ordered(identities),
+                prompt_sha256={role: template.sha256 for role, template in templates.items()},
+                own_prompts=[role for role, template in templates.items() if template.own],
+                use_reference_solution=use_reference,
+                neutralise=_default(options.neutralise, old.neutralise),
+                data_sha256=data_sha256,
+            ),
+            extent=msgspec.structs.replace(
+                extent,
+                rows=len(rows),
+                samples=_default(options.samples, extent.samples),
+                verifier_repeats=_default(options.repeats, extent.verifier_repeats),
+                meta=meta,
+                domain=_default(options.domain, extent.domain),
+                limit=_default(options.limit, extent.limit),
+                shard=_default(options.shard, extent.shard),
+            ),
+            operation=operation,
+            rows=rows,
+            templates=templates,
+        ),
+        config,
+    )
+
+
+def _default(value: T | None, otherwise: T) -> T:
+    return otherwise if value is None else value
+
+
+def _ordered(identities: Mapping[Role, RoleIdentity]) -> dict[Role, RoleIdentity]:
+    order: tuple[Role, ...] = ("policy", "verifier", "meta")
+    return {role: identities[role] for role in order if role in identities}
+
+
+def _config(path: Path, roles: tuple[Role, ...]) -> Config:
+    config = load_config(path)
+    config.require(roles)
+    return config
+
+
+def _saved_config(path: Path, manifest: Manifest, roles: tuple[Role, ...]) -> Config:
+    saved = manifest.operation.get("roles") or {}
+    config = Config(
+        path=path / MANIFEST,
+        roles={role: RoleConfig.model_validate_json(msgspec.json.encode(table)) for role, table in saved.items()},
+    )
+    missing = [role for role in roles if role not in config.roles]
+    if missing:
+        raise ConfigError(f"{path} was made without [{', '.join(missing)}]; give the config that has it: --config FILE")
+    return config
+
+
+def _dataset(task: Task, path: Path) -> Dataset[Problem] | Dataset[Proof]:
+    return load_problems(path) if task == "prover" else load_proofs(path)
+
+
+def _select(
+    dataset: Dataset[Problem] | Dataset[Proof], domain: str | None, limit: int | None, shard: str | None
+) -> list[Row]:
+    return list(dataset.select(domain=domain, limit=limit, shard=shard))
+
+
+def _templates(roles: tuple[Role, ...], paths: Mapping[Role, Path], use_reference: bool) -> dict[Role, Template]:
+    faults = _Faults()
+    templates: dict[Role, Template] = {}
+    for role in roles:
+        template = faults.attempt(lambda role=role: Template.load(role, paths.get(role)))  # type: ignore[misc]
+        if template is not None:
+            templates[role] = template
+            faults.lines += template.faults(use_reference)
+    faults.refuse_if_any()
+    return templates
+
+
+def _resumed_templates(
+    sources: Sources, roles: tuple[Role, ...], paths: Mapping[Role, Path], use_reference: bool
+) -> dict[Role, Template]:
+    """As in the run, unless a path is given (the session refuses one that differs)."""
+    missing = [role for role in sources.manifest.identity.prompt_sha256 if role not in sources.templates]
+    if missing:
+        raise ConfigError(
+            f"{sources.path} has no prompts of its own ({', '.join(missing)}), so nothing more can be asked"
+        )
+    new = tuple(role for role in roles if role not in sources.templates or role in paths)
+    templates = dict(sources.templates) | _templates(new, paths, use_reference)
+    return {role: templates[role] for role in ("policy", "verifier", "meta") if role in templates}
+
+
+def _role_identities(config: Config, roles: tuple[Role, ...]) -> dict[Role, RoleIdentity]:
+    found: dict[Role, RoleIdentity] = {}
+    for role in roles:
+        settings = config.roles[role]
+        replayed = None
+        if settings.endpoint.kind == "replay" and settings.endpoint.run is not None:
+            try:
+                saved = read_manifest(settings.endpoint.run).identity.roles
+            except ProverBenchError as exc:
+                raise ConfigError(f"{config.path}: {role}.run: {exc}") from exc
+            if role not in saved:
+                raise ConfigError(f"{config.path}: {role}.run: {settings.endpoint.run} has no {role} calls to replay")
+            replayed = saved[role]
+        found[role] = settings.identity(replayed)
+    return found
+
+
+def _resumed_rows(sources: Sources, options: Options) -> tuple[list[Row], str]:
+    manifest = sources.manifest
+    extent = manifest.extent
+    selection = (options.domain, options.limit, options.shard)
+    if options.data is None:
+        if any(value is not None for value in selection):
+            raise ConfigError("--domain, --limit or --shard with --resume need the data file again: --data FILE")
+        return list(sources.rows), manifest.identity.data_sha256
+    dataset = _dataset(manifest.identity.task, options.data)
+    if all(value is None for value in selection):
+        return list(sources.rows), dataset.sha256
+    return (
+        _select(
+            dataset,
+            _default(options.domain, extent.domain),
+            _default(options.limit, extent.limit),
+            _default(options.shard, extent.shard),
+        ),
+        dataset.sha256,
+    )
+
+
+def _operates(options: Options) -> bool:
+    return any(
+        value is not None
+        for value in (options.config, options.concurrency, options.max_cost_usd, options.max_tokens_total)
+    )
+
+
+def _operation(config: Config, options: Options) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "tool": f"proverbench {__version__}",
+        "sdks": {name: version(name) for name in ("openai", "anthropic")},
+        "roles": {role: settings.model_dump(mode="json") for role, settings in config.roles.items()},
+        "prices": {
+            role: settings.effective_prices.model_dump(mode="json")
+            for role, settings in config.roles.items()
+            if settings.effective_prices is not None
+        },
+        "concurrency": options.concurrency,
+        "max_cost_usd": options.max_cost_usd,
+        "max_tokens_total": options.max_tokens_total,
+    }
+    # What goes into a manifest is read back from it, so that an unchanged one compares equal.
+    return msgspec.json.decode(msgspec.json.encode(operation), type=dict[str, Any])
+
+
+def _given(options: Options) -> GivenProofs | None:
+    if options.proofs is None or options.data is None:
+        return None
+    try:
+        problems = load_problems(options.data).rows
+    except UserInputError:
+        return None  # told when the data file itself is read
+    return load_given_proofs(options.proofs, problems)
+
+
+def _samples(task: Task, asked: int | None, given: GivenProofs | None) -> int:
+    if task == "verifier":
+        return 1
+    return _default(asked, given.samples if given else 1)
+
+
+def _given_lines(given: GivenProofs, rows: list[Row], samples: int | None) -> list[CallLine]:
+    """The given proofs of the selected rows as answered policy calls."""
+    at = now()
+    wanted = {row.problem_id for row in rows}
+    return [
+        CallLine(
+            role="policy",
+            id=proof.problem_id,
+            sample=proof.sample,
+            text=proof.text or "",
+            steps=proof.steps if proof.text is None else None,
+            at=at,
+        )
+        for proof in given.proofs.values()
+        if proof.problem_id in wanted and (samples is None or proof.sample < samples)
+    ]

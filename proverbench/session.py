@@ -1,0 +1,232 @@
+"""A run open for writing: made, resumed and grown here, by one process at a time."""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from proverbench.derive import open_calls
+from proverbench.errors import JournalError, RunMismatchError
+from proverbench.journal import Journal, RunLock, disk, now, write_whole
+from proverbench.prompts import Template
+from proverbench.records import (
+    AttemptLine,
+    CallKey,
+    CallLine,
+    Extent,
+    FinalLine,
+    Identity,
+    Manifest,
+    Role,
+    Row,
+    SessionLine,
+)
+from proverbench.runfolder import retract_derived
+from proverbench.sources import (
+    FORMAT_VERSION,
+    INPUTS,
+    MANIFEST,
+    PROMPT_FILES,
+    PROMPTS,
+    Sources,
+    encode_rows,
+    pretty,
+    run_id,
+)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Everything a run is made of before its first call; nothing of it is on disk yet."""
+
+    identity: Identity
+    extent: Extent
+    operation: dict[str, Any]
+    rows: Sequence[Row]
+    templates: Mapping[Role, Template]
+    given: Sequence[CallLine] = ()
+    """The proofs of ``--proofs``, as answered policy calls."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """The manifest of the run."""
+        return Manifest(
+            format_version=FORMAT_VERSION,
+            run_id=run_id(self.identity, self.extent),
+            identity=self.identity,
+            extent=self.extent,
+            operation=self.operation,
+        )
+
+
+class Session:
+    """A run that this process alone may write.
+
+    Nothing is written to calls.jsonl before there is something to say: a session that asks nothing leaves the folder
+    as it was.
+
+    Args:
+        path: The run's folder; it exists.
+
+    Raises:
+        JournalError: If another process writes it, or it is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = RunLock(path)
+        try:
+            self.journal = Journal(path)  # first: it makes the file that the sources read, and mends its tail
+            self.sources = Sources(path)
+        except BaseException:
+            self._lock.release()
+            raise
+        self._started = False
+
+    @classmethod
+    def create(cls, path: Path, draft: Draft) -> "Session":
+        """Make the folder of a new run and open it.
+
+        Raises:
+            JournalError: If the folder exists and is not empty, or cannot be written.
+        """
+        with disk(path):
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()):
+                raise JournalError(f"{path} exists and is not empty; give another --output, or --resume {path}")
+            prompts = path / PROMPTS
+            prompts.mkdir()
+        for role, template in draft.templates.items():
+            write_whole(prompts / PROMPT_FILES[role], template.text.encode())
+        write_whole(path / INPUTS, encode_rows(draft.rows))
+        write_whole(path / MANIFEST, pretty(draft.manifest))
+        session = cls(path)
+        for line in draft.given:
+            session.sources.ledger.answer(line.key, session.journal.append(line))
+        return session
+
+    def check_growth(self, draft: Draft) -> None:
+        """Make sure that the run may become ``draft``: the same identity but for new roles, and no smaller extent.
+
+        Raises:
+            RunMismatchError: Names every difference that is not allowed.
+        """
+        faults = [
+            *_identity_differences(self.sources.manifest.identity, draft.identity),
+            *_shrinking(self.sources, draft),
+        ]
+        if faults:
+            raise RunMismatchError(
+                "\n".join([f"{self.path} cannot be resumed so; start a new run for it, or drop the option:", *faults])
+            )
+
+    def lacks_anything(self, draft: Draft) -> bool:
+        """Whether there may be something to ask once the run has become ``draft``; closed calls are asked again."""
+        if draft.manifest.run_id != self.sources.manifest.run_id:
+            return True
+        self.sources.ledger.reopen()
+        return next(open_calls(self.sources), None) is not None
+
+    def grow(self, draft: Draft) -> None:
+        """Take on a draft's extent and operation.
+
+        Raises:
+            JournalError: If the disk refuses it.
+        """
+        old = self.sources.manifest
+        if draft.manifest == old:
+            return
+        for role, template in draft.templates.items():
+            if role not in self.sources.templates:
+                write_whole(self.path / PROMPTS / PROMPT_FILES[role], template.text.encode())
+        if list(draft.rows) != list(self.sources.rows):
+            write_whole(self.path / INPUTS, encode_rows(draft.rows))
+        write_whole(self.path / MANIFEST, pretty(draft.manifest))
+        self.sources.close()
+        self.sources = Sources(self.path)
+
+    def start(self) -> None:
+        """Say that this session begins to ask; closed calls are open again."""
+        if not self._started:
+            self._started = True
+            self.journal.append(SessionLine(event="start", at=now(), operation=self.sources.manifest.operation))
+            self.sources.ledger.reopen()
+            retract_derived(self.sources)
+
+    def answered(self, line: CallLine) -> None:
+        """Keep an answer."""
+        self.sources.ledger.answer(line.key, self.journal.append(line))
+
+    def unanswered(self, line: AttemptLine) -> None:
+        """Keep the failure of a call."""
+        self.journal.append(line)
+
+    def close_unanswered(self, keys: Sequence[CallKey]) -> None:
+        """Write the ``final`` line: these calls count as zero credit."""
+        self.journal.append(FinalLine(at=now(), keys=[key.text for key in keys]))
+        for key in keys:
+            self.sources.ledger.close(key)
+
+    async def stop(self, reason: str) -> None:
+        """Say why the session stopped, if it asked anything, and sync.
+
+        Raises:
+            JournalError: If the disk refuses it.
+        """
+        if self._started:
+            with suppress(JournalError):  # a full disk was told already, by the answer that did not fit
+                self.journal.append(SessionLine(event="stop", at=now(), reason=reason))
+        await self.journal.aclose()
+
+    def release(self) -> None:
+        """Close the files and let others write the run."""
+        self.sources.close()
+        self._lock.release()
+
+
+def _identity_differences(old: Identity, new: Identity) -> list[str]:
+    faults = []
+    for name in old.__struct_fields__:
+        was, is_ = getattr(old, name), getattr(new, name)
+        if name in ("roles", "prompt_sha256"):
+            faults += [
+                f"  {name}.{role}: the run has {value!r}, now {is_[role]!r}"
+                for role, value in was.items()
+                if role in is_ and is_[role] != value
+            ]
+        elif name == "own_prompts":
+            continue  # follows from the prompts' hashes
+        elif was != is_:
+            faults.append(f"  {name}: the run has {was!r}, now {is_!r}")
+    return faults
+
+
+def _shrinking(sources: Sources, draft: Draft) -> list[str]:
+    old, new = sources.manifest.extent, draft.extent
+    faults = [
+        f"  {name}: the run has {getattr(old, name)}, now {getattr(new, name)}; a run can only grow"
+        for name in ("samples", "verifier_repeats")
+        if getattr(new, name) < getattr(old, name)
+    ]
+    if old.meta and not new.meta:
+        faults.append("  meta: the run asks the meta-verifier; a run can only grow")
+    if old.shard != new.shard:
+        faults.append(f"  shard: the run has {old.shard}, now {new.shard}")
+    kept = set(map(str, draft.rows))
+    missing = sum(1 for row in sources.rows if str(row) not in kept)
+    if missing:
+        faults.append(f"  rows: {missing} of the run's {len(sources.rows)} rows are not selected any more")
+    return faults
+
+
+def new_run_path(parent: Path, task: str, model: str) -> Path:
+    """A safe, unique folder name: ``runs/TASK-MODEL-DATE``, with a number behind it where that one exists."""
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in "._") else "-" for c in model.rsplit("/", 1)[-1])
+    stem = f"{task}-{safe.strip('-.') or 'model'}-{now()[:10]}"
+    path, n = parent / stem, 1
+    while os.path.lexists(path):
+        n += 1
+        path = parent / f"{stem}-{n}"
+    return path

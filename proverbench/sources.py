@@ -1,0 +1,123 @@
+"""The four sources of a run's folder, read: manifest.json, inputs.jsonl, prompts/, calls.jsonl.
+
+Everything else in the folder is derived from these (derive.py).
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from proverbench.errors import JournalError
+from proverbench.journal import CALLS, CallsReader, Ledger
+from proverbench.plan import Plan
+from proverbench.prompts import Template
+from proverbench.records import Extent, Identity, Manifest, Problem, Proof, Role, Row
+
+MANIFEST = "manifest.json"
+INPUTS = "inputs.jsonl"
+PROMPTS = "prompts"
+FORMAT_VERSION = 1
+
+PROMPT_FILES: dict[Role, str] = {"policy": "generation.txt", "verifier": "verifier.txt", "meta": "meta.txt"}
+"""Role → the name of its template, under prompts/ of the project and of a run."""
+
+
+def run_id(identity: Identity, extent: Extent) -> str:
+    """SHA-256 of identity and extent as compact JSON with sorted keys."""
+    canonical = msgspec.json.encode({"extent": extent, "identity": identity}, order="deterministic")
+    return hashlib.sha256(canonical).hexdigest()
+
+
+def pretty(value: object) -> bytes:
+    """JSON for people and for byte-wise comparison: indented, keys in the order of the model, one final newline."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def encode_rows(rows: Iterable[Row]) -> bytes:
+    """Content of inputs.jsonl."""
+    encode = msgspec.json.Encoder().encode
+    return b"".join(encode(row) + b"\n" for row in rows)
+
+
+class Sources:
+    """A run's sources, as they are on disk at this moment.
+
+    Args:
+        path: The run's folder.
+
+    Attributes:
+        manifest: What was asked.
+        rows: The selected rows, in data order.
+        templates: Role → the template as used; a role is absent when it has none here (an imported run).
+        plan: The calls, numbered.
+        ledger: Which of them are answered.
+        calls: Reads their lines.
+
+    Raises:
+        JournalError: If the folder is no run, or a source is damaged; names the file and line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.manifest = read_manifest(path)
+        self.rows: Sequence[Row] = _read_inputs(path, self.manifest)
+        self.templates = {
+            role: Template.load(role, path / PROMPTS / name)
+            for role, name in PROMPT_FILES.items()
+            if (path / PROMPTS / name).is_file()
+        }
+        self.plan = Plan(self.rows, self.manifest.extent, judged_only=self.manifest.identity.task == "verifier")
+        self.calls = CallsReader(path / CALLS)
+        self.ledger: Ledger = self.calls.ledger(self.plan)
+
+    def close(self) -> None:
+        """Close calls.jsonl."""
+        self.calls.close()
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest of the run at ``path``.
+
+    Raises:
+        JournalError: If the folder is no run, or its manifest is damaged or too new.
+    """
+    file = path / MANIFEST
+    try:
+        raw = file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise JournalError(f"{path} is no saved run: it has no {MANIFEST}") from None
+    except OSError as exc:
+        raise JournalError(f"cannot read {file}: {exc.strerror}") from exc
+    try:
+        manifest = msgspec.json.decode(raw, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+        hint = (
+            " (a run of the published evaluator? see: proverbench data import)" if b"evaluator_version" in raw else ""
+        )
+        raise JournalError(f"{file} is no manifest of a run: {exc}{hint}") from exc
+    if manifest.format_version > FORMAT_VERSION:
+        raise JournalError(
+            f"{file} has format version {manifest.format_version}; this version reads up to {FORMAT_VERSION}: upgrade"
+        )
+    return manifest
+
+
+def _read_inputs(path: Path, manifest: Manifest) -> list[Row]:
+    file = path / INPUTS
+    kind: type[Problem] = Proof if manifest.identity.task == "verifier" else Problem
+    decode = msgspec.json.Decoder(kind).decode
+    rows: list[Row] = []
+    try:
+        with open(file, "rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    rows.append(decode(line))
+                except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+                    raise JournalError(f"{file}:{number}: not an input row of this run: {exc}") from exc
+    except OSError as exc:
+        raise JournalError(f"cannot read {file}: {exc.strerror}") from exc
+    if len(rows) != manifest.extent.rows:
+        raise JournalError(f"{file} has {len(rows)} rows, {MANIFEST} says {manifest.extent.rows}")
+    return rows
