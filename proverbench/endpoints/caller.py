@@ -230,8 +230,7 @@ class EndpointCaller:
                 )
 
     def _named(self, exc: EndpointError) -> FatalEndpointError:
-        remedy = "; check base_url, and that the server is running" if isinstance(exc, ConnectError) else ""
-        return FatalEndpointError(f"endpoint {self.name!r}: {exc}{remedy}", kind=exc.kind, status=exc.status)
+        return FatalEndpointError(f"endpoint {self.name!r}: {exc}", kind=exc.kind, status=exc.status)
 
 
 def _hits_every_call(exc: EndpointError) -> bool:
