@@ -156,7 +156,7 @@ def _listed(number: int, row: Problem) -> str:
 def _label(proof: Proof) -> str:
     if proof.is_correct:
         return "correct"
-    sort = "fatal" if proof.annotation.first_fatal_error_step >= 0 else "recov."
+    sort = "fatal" if proof.annotation.first_fatal_error_step == proof.first_error_step else "recov."
     return f"{sort} {proof.first_error_step}/{len(proof.steps)}"
 
 
