@@ -49,7 +49,7 @@ def run(task: str, corpus: Path | None, queries: Path | None, specs: tuple[str, 
         queries=queries or shipped_data() / "queries.jsonl",
     )
     prepared = prepare(options)
-    builder = SystemBuilder(Context(prepared.corpus, prepared.texts, cache), Settings())
+    builder = SystemBuilder(Context(prepared.corpus, prepared.texts, cache), Settings.load(None))
     complete = True
 
     async def go() -> None:

