@@ -43,7 +43,7 @@ class JudgmentArrays:
     repeats: int
     """R, the judgments asked for of each proof."""
     problems: tuple[str, ...]
-    """Names of the C clusters, the units that are resampled."""
+    """Names of the C clusters, the units that are resampled, sorted."""
     keys: tuple[str, ...]
     """Unique name of each proof."""
     problem: NDArray[np.int32]
@@ -89,7 +89,7 @@ class JudgmentArrays:
         return self.label >= 0
 
     def select(self, mask: NDArray[np.bool_] | NDArray[np.intp]) -> "JudgmentArrays":
-        """The chosen proofs only, with clusters numbered anew.
+        """The chosen proofs only, with clusters numbered anew, in the same order.
 
         Args:
             mask: Booleans of shape (P,), or proof indices in the wanted order.
@@ -181,14 +181,18 @@ class ArrayBuilder:
     def build(self) -> JudgmentArrays:
         """The arrays of what was added; the builder must not be used again."""
         proofs = len(self._keys)
+        # Clusters are numbered by name, so that no interval depends on the order of the records.
+        problems = sorted(self._names["problem"])
+        rank = np.empty(len(problems), dtype=np.int32)
+        rank[[self._names["problem"][name] for name in problems]] = np.arange(len(problems))
         codes = {name: np.array(codes, dtype=np.int32) for name, codes in self._codes.items()}
         return JudgmentArrays(
             task=self._task,
             samples=self._samples,
             repeats=self._repeats,
-            problems=tuple(self._names["problem"]),
+            problems=tuple(problems),
             keys=tuple(self._keys),
-            problem=codes["problem"],
+            problem=rank[codes["problem"]],
             sample=np.array(self._sample, dtype=np.int32),
             verdict=np.array(self._verdict, dtype=np.int32).reshape(proofs, self._repeats),
             generated=np.array(self._generated, dtype=np.bool_),

@@ -87,7 +87,7 @@ def sums_by_problem(values: NDArray[np.generic], problem: NDArray[np.int32], pro
     Returns:
         Shape (C, K), K being 1 for a vector.
     """
-    columns = values.reshape(len(values), -1).astype(np.float64)
+    columns = (values[:, None] if values.ndim == 1 else values).astype(np.float64)
     summed = [np.bincount(problem, weights=columns[:, k], minlength=problems) for k in range(columns.shape[1])]
     return np.stack(summed, axis=1) if summed else np.zeros((problems, 0))
 

@@ -15,6 +15,8 @@ SEED = 20260711
 """The seed of every interval, unless another is given; it stands beside the interval."""
 FEW_PROBLEMS = 30
 """Below so many problems the percentile bootstrap is called unreliable (docs/metrics.md, "Coverage")."""
+FEW_CASES = 10
+"""Likewise below so many successes or failures, counted in effective observations."""
 
 _CHUNK = 4_000_000
 """Draws held at once, so that memory does not grow with the number of resamples."""
@@ -286,7 +288,16 @@ def _unreliable(table: RateTable, name: str, counted: int) -> str | None:
         earned = table.earned[:, k].sum()
         if earned == 0 or earned == table.possible[:, k].sum():
             why.append(f"{part} is {'0' if earned == 0 else '1'}, so every resample says the same")
+        elif _rarer(table, k) < FEW_CASES:
+            why.append(f"{part} rests on fewer than {FEW_CASES} independent successes or failures")
     return "; ".join(why) or None
+
+
+def _rarer(table: RateTable, k: int) -> float:
+    """Successes or failures of rate ``k``, whichever are fewer, in units of independent observations."""
+    earned, possible, items = table.earned[:, k], table.possible[:, k], float(table.items[k])
+    share = float(earned.sum() / possible.sum())
+    return min(share, 1 - share) * items / design_effect(earned, possible, items)
 
 
 def _wilson_rate(table: RateTable, name: str, level: float) -> tuple[float, float, float, float]:

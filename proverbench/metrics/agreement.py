@@ -1,0 +1,384 @@
+"""Agreement between repeats, between judges, and of a judge with people (docs/metrics.md, "Agreement").
+
+Two judgments are compared on three views: ``accept`` (accept or reject), ``step`` (the same first-error step, -1
+included) and ``step_within_1`` (both accept, or both reject at most one step apart). Invalid judgments have no opinion
+and are left out and counted; they are not disagreements here, because the scores already charge for them.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from proverbench.metrics.arrays import ACCEPTS, INVALID, JudgmentArrays
+from proverbench.metrics.rates import Floats, sums_by_problem
+from proverbench.metrics.uncertainty import RESAMPLES, SEED, resample_weights, significant, spread
+
+VIEWS = ("accept", "step", "step_within_1")
+"""On what two judgments are compared."""
+
+
+# ---------------------------------------------------------------- the coefficients
+
+
+def raw_agreement(first: ArrayLike, second: ArrayLike) -> float:
+    """Share of proofs on which two judges say the same.
+
+    Args:
+        first: One judge's values, whole numbers, shape (n_proofs,).
+        second: The other's on the same proofs.
+
+    Returns:
+        A number in [0, 1]; nan when there are no proofs.
+
+    Raises:
+        ValueError: If the shapes differ.
+    """
+    a, b = _paired(first, second)
+    return float(np.mean(a == b)) if len(a) else math.nan
+
+
+def cohen_kappa(first: ArrayLike, second: ArrayLike) -> float:
+    """Agreement of two judges beyond chance.
+
+    Args:
+        first: One judge's values, whole numbers, shape (n_proofs,).
+        second: The other's on the same proofs.
+
+    Returns:
+        (p_o - p_e) / (1 - p_e) in [-1, 1]: 1 is full agreement, 0 is chance. nan when there are no proofs or chance
+        agreement is 1.
+
+    Raises:
+        ValueError: If the shapes differ.
+
+    Source: Cohen (1960), Educational and Psychological Measurement 20(1). Defined in docs/metrics.md.
+    """
+    a, b = _paired(first, second)
+    values, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
+    eye = np.eye(len(values))
+    one_hot = eye[codes]
+    sums = _pair_sums(one_hot[: len(a)], one_hot[len(a) :], eye).sum(axis=0, keepdims=True)
+    return float(_kappa(sums, eye)[0]) if len(a) else math.nan
+
+
+def fleiss_kappa(counts: ArrayLike) -> float:
+    """Agreement beyond chance of a fixed number of exchangeable judges.
+
+    Args:
+        counts: How many judges gave each value to each proof, shape (n_proofs, n_values); every row has the same sum,
+            at least 2.
+
+    Returns:
+        A number in [-1, 1]; nan when there are no proofs or chance agreement is 1.
+
+    Raises:
+        ValueError: If the rows have different sums, or sums below 2.
+
+    Source: Fleiss (1971), Psychological Bulletin 76(5). Defined in docs/metrics.md.
+    """
+    table = np.asarray(counts, dtype=np.float64)
+    if not len(table):
+        return math.nan
+    judges = table.sum(axis=1)
+    if (judges != judges[0]).any() or judges[0] < 2:
+        raise ValueError("Fleiss' kappa needs the same number of judges, at least 2, on every proof")
+    eye = np.eye(table.shape[1])
+    return float(_fleiss(_fleiss_sums(table, eye).sum(axis=0, keepdims=True), eye)[0])
+
+
+def krippendorff_alpha(counts: ArrayLike) -> float:
+    """Agreement beyond chance, with missing judgments: Krippendorff's alpha for nominal values.
+
+    Args:
+        counts: How many judges gave each value to each proof, shape (n_proofs, n_values). A proof with fewer than two
+            judgments does not count.
+
+    Returns:
+        A number up to 1; nan when no proof has two judgments or all judgments are the same.
+
+    Source: Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability"; computed by the ``krippendorff`` library.
+    """
+    import krippendorff
+
+    table = np.asarray(counts, dtype=np.float64)
+    pairable = table[table.sum(axis=1) >= 2]
+    if not len(pairable) or np.count_nonzero(pairable.sum(axis=0)) < 2:
+        return math.nan
+    return float(krippendorff.alpha(value_counts=pairable, level_of_measurement="nominal"))
+
+
+# ---------------------------------------------------------------- of runs
+
+
+def repeat_agreement(arrays: JudgmentArrays, *, resamples: int = RESAMPLES, seed: int = SEED) -> list[dict[str, Any]]:
+    """How far the repeats of one judge agree with each other.
+
+    Args:
+        arrays: One split with R of at least 2.
+        resamples: Bootstrap resamples over problems.
+        seed: Their seed.
+
+    Returns:
+        One row for each measure and view: ``measure`` (``raw_agreement``: share of agreeing pairs of valid repeats,
+        proofs weighing alike; ``fleiss_kappa``, over proofs with R valid judgments; ``krippendorff_alpha``), ``on``
+        (one of VIEWS), ``value`` (None with ``reason`` where undefined), ``low``, ``high``, ``se``, ``n`` (proofs),
+        ``left_out`` (judged proofs that could not count), ``seed``.
+    """
+    return _group_rows(_counts(arrays.verdict), arrays, arrays.generated, arrays.repeats, resamples, seed)
+
+
+def panel_agreement(
+    runs: Mapping[str, JudgmentArrays], *, resamples: int = RESAMPLES, seed: int = SEED
+) -> dict[str, Any]:
+    """How far several judges agree on the same proofs.
+
+    Args:
+        runs: At least two runs' splits, by name, with proofs in common.
+        resamples: Bootstrap resamples over problems.
+        seed: Their seed.
+
+    Returns:
+        ``pairs``: rows as of :func:`repeat_agreement` with ``first``, ``second`` and the measures ``raw_agreement``
+        and ``cohen_kappa`` of one random valid judgment of either; ``panel``: rows over all judges with
+        ``raw_agreement``, ``fleiss_kappa`` and ``krippendorff_alpha``, a judge's opinion being what most of its valid
+        repeats say (a tie is none); ``proofs``, the proofs in common, and ``left_out`` by run.
+
+    Raises:
+        ValueError: If the runs have no proof in common.
+    """
+    joined, left_out = same_proofs(runs)
+    first = next(iter(joined.values()))
+    width = max(int(arrays.verdict.max(initial=0)) for arrays in joined.values()) + 2
+    counts = {name: _counts(arrays.verdict, width) for name, arrays in joined.items()}
+    pairs: list[dict[str, Any]] = []
+    for one, other in itertools.combinations(joined, 2):
+        rows = _pair_rows(counts[one], counts[other], first, resamples, seed)
+        pairs += [{"first": one, "second": other, **row} for row in rows]
+    opinions = sum((_opinion(table) for table in counts.values()), np.zeros_like(counts[next(iter(counts))]))
+    panel = _group_rows(opinions, first, first.generated, len(joined), resamples, seed)
+    return {"proofs": len(first.keys), "left_out": left_out, "pairs": pairs, "panel": panel}
+
+
+def human_agreement(arrays: JudgmentArrays, *, resamples: int = RESAMPLES, seed: int = SEED) -> list[dict[str, Any]]:
+    """How far single judgments agree with the human label.
+
+    Args:
+        arrays: One split; proofs without a label are left out.
+        resamples: Bootstrap resamples over problems.
+        seed: Their seed.
+
+    Returns:
+        Rows as of :func:`repeat_agreement` with the measures ``raw_agreement`` and ``cohen_kappa``, over valid
+        judgments, proofs weighing alike.
+    """
+    width = max(int(arrays.verdict.max(initial=0)), int(arrays.label.max(initial=0))) + 2
+    human = _counts(arrays.label[:, None], width)
+    return _pair_rows(_counts(arrays.verdict, width), human, arrays, resamples, seed)
+
+
+def step_confusion(arrays: JudgmentArrays) -> dict[str, Any]:
+    """Reported against annotated first-error steps, all judgments of labelled proofs.
+
+    Returns:
+        ``annotated`` and ``reported`` (row and column names: -1, 0, 1, …, and for columns also ``invalid``), and
+        ``counts``, one list of whole numbers a row.
+    """
+    labelled = arrays.label != INVALID
+    verdict, label = arrays.verdict[labelled], arrays.label[labelled]
+    rows = int(label.max(initial=-1)) + 2
+    columns = max(int(verdict.max(initial=-1)), int(label.max(initial=-1))) + 3
+    column = np.where(verdict == INVALID, columns - 1, verdict + 1)
+    flat = (label[:, None] + 1).astype(np.int64) * columns + column
+    counts = np.bincount(flat.ravel(), minlength=rows * columns).reshape(rows, columns)
+    return {
+        "annotated": [str(step) for step in range(-1, rows - 1)],
+        "reported": [*(str(step) for step in range(-1, columns - 2)), "invalid"],
+        "counts": counts.tolist(),
+    }
+
+
+def same_proofs(runs: Mapping[str, JudgmentArrays]) -> tuple[dict[str, JudgmentArrays], dict[str, int]]:
+    """Restrict runs to proofs with the same problem, sample (or id) and steps, in one order.
+
+    Runs of both tasks may be mixed only if their proofs have the same names, which they have not; so join per task.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    known = [
+        {(key, int(digest)) for key, digest, there in zip(a.keys, a.digest, a.generated, strict=True) if there}
+        for a in runs.values()
+    ]
+    shared = set.intersection(*known)
+    if not shared:
+        raise ValueError("the runs have no proof in common (same problem, sample and steps)")
+    joined = {}
+    for name, arrays in runs.items():
+        rows = {(key, int(d)): row for row, (key, d) in enumerate(zip(arrays.keys, arrays.digest, strict=True))}
+        joined[name] = arrays.select(np.array([rows[proof] for proof in sorted(shared)], dtype=np.intp))
+    return joined, {name: int(arrays.generated.sum()) - len(shared) for name, arrays in runs.items()}
+
+
+# ---------------------------------------------------------------- sums over problems, and coefficients of them
+
+
+def _pair_rows(
+    first: Floats, second: Floats, arrays: JudgmentArrays, resamples: int, seed: int
+) -> list[dict[str, Any]]:
+    both = (first.sum(axis=1) > 0) & (second.sum(axis=1) > 0)
+    rows = []
+    for view in VIEWS:
+        a, b = _viewed(first[both], view), _viewed(second[both], view)
+        weights = _weights(a.shape[1], view)
+        sums = sums_by_problem(_pair_sums(a, b, weights), arrays.problem[both], len(arrays.problems))
+        for measure, statistic in (
+            ("raw_agreement", _observed),
+            ("cohen_kappa", partial(_kappa, weights=weights)),
+        ):
+            row = _measured(measure, view, sums, statistic, resamples, seed)
+            rows.append(row | {"n": int(both.sum()), "left_out": int(arrays.generated.sum() - both.sum())})
+    return rows
+
+
+def _group_rows(
+    counts: Floats, arrays: JudgmentArrays, there: NDArray[np.bool_], judges: int, resamples: int, seed: int
+) -> list[dict[str, Any]]:
+    given = counts.sum(axis=1)
+    rows = []
+    for view in VIEWS:
+        table = _viewed(counts, view)
+        weights = _weights(table.shape[1], view)
+        measures: list[tuple[str, NDArray[np.bool_], Floats, Callable[[Floats], Floats]]] = [
+            ("raw_agreement", given >= 2, _fleiss_sums(table[given >= 2], weights), _observed),
+            (
+                "fleiss_kappa",
+                (given == judges) & (judges >= 2),
+                _fleiss_sums(table[(given == judges) & (judges >= 2)], weights),
+                partial(_fleiss, weights=weights),
+            ),
+        ]
+        if view != "step_within_1":
+            measures.append(("krippendorff_alpha", given >= 2, _alpha_sums(table[given >= 2]), _alpha))
+        for measure, used, per_proof, statistic in measures:
+            sums = sums_by_problem(per_proof, arrays.problem[used], len(arrays.problems))
+            row = _measured(measure, view, sums, statistic, resamples, seed)
+            if measure == "krippendorff_alpha" and row["value"] is not None:
+                row["value"] = significant(krippendorff_alpha(table))
+            rows.append(row | {"n": int(used.sum()), "left_out": int(there.sum() - used.sum())})
+    return rows
+
+
+def _measured(
+    measure: str, view: str, sums: Floats, statistic: Callable[[Floats], Floats], resamples: int, seed: int
+) -> dict[str, Any]:
+    counted = sums[sums[:, 0] > 0]
+    row: dict[str, Any] = {"measure": measure, "on": view, "value": None, "low": None, "high": None, "se": None}
+    if not len(counted):
+        return row | {"reason": "no proof has two judgments to compare"}
+    value = float(statistic(counted.sum(axis=0, keepdims=True))[0])
+    if math.isnan(value):
+        return row | {"reason": "all judgments are the same, so chance agreement is 1"}
+    row["value"] = significant(value)
+    if len(counted) > 1:
+        blocks = [statistic(w @ counted) for w in resample_weights(len(counted), resamples=resamples, seed=seed)]
+        draws = np.concatenate(blocks)
+        row |= spread(draws[~np.isnan(draws)])
+    return row | {"problems": len(counted), "method": "percentile bootstrap over problems", "seed": seed}
+
+
+def _counts(verdict: NDArray[np.int32], width: int | None = None) -> Floats:
+    """How often each value occurs, shape (P, V): column 0 is accepted, column s+1 is step s; invalid is not counted."""
+    columns = width or int(verdict.max(initial=0)) + 2
+    table = np.zeros((len(verdict), columns))
+    for repeat in range(verdict.shape[1]):
+        valid = np.flatnonzero(verdict[:, repeat] != INVALID)
+        table[valid, verdict[valid, repeat] - ACCEPTS] += 1
+    return table
+
+
+def _opinion(counts: Floats) -> Floats:
+    """One-hot of the most frequent value of each proof; all zero where there is none or a tie."""
+    top = counts.max(axis=1, keepdims=True)
+    leading = (counts == top) & (top > 0)
+    opinion: Floats = (leading & (leading.sum(axis=1, keepdims=True) == 1)).astype(np.float64)
+    return opinion
+
+
+def _viewed(counts: Floats, view: str) -> Floats:
+    if view == "accept":
+        return np.stack([counts[:, 0], counts[:, 1:].sum(axis=1)], axis=1)
+    return counts
+
+
+def _weights(width: int, view: str) -> Floats:
+    """1 where two values agree in this view, shape (V, V)."""
+    if view != "step_within_1":
+        return np.eye(width)
+    near: Floats = np.eye(width) + np.eye(width, k=1) + np.eye(width, k=-1)
+    near[0, 1:] = near[1:, 0] = 0.0  # accepting is not "one step before step 0"
+    return near
+
+
+def _pair_sums(first: Floats, second: Floats, weights: Floats) -> Floats:
+    """Per proof: 1, chance that a judgment of either agree, and both value shares; shape (P, 2 + 2V)."""
+    a = first / first.sum(axis=1, keepdims=True)
+    b = second / second.sum(axis=1, keepdims=True)
+    agree = ((a @ weights) * b).sum(axis=1, keepdims=True)
+    return np.concatenate([np.ones((len(a), 1)), agree, a, b], axis=1)
+
+
+def _observed(sums: Floats) -> Floats:
+    result: Floats = sums[:, 1] / sums[:, 0]
+    return result
+
+
+def _kappa(sums: Floats, weights: Floats) -> Floats:
+    values = len(weights)
+    total = sums[:, :1]
+    a, b = sums[:, 2 : 2 + values] / total, sums[:, 2 + values :] / total
+    return _beyond_chance(_observed(sums), ((a @ weights) * b).sum(axis=1))
+
+
+def _fleiss_sums(counts: Floats, weights: Floats) -> Floats:
+    """Per proof: 1, share of agreeing pairs of its judgments, and value shares; shape (P, 2 + V)."""
+    given = counts.sum(axis=1, keepdims=True)
+    agree = (((counts @ weights) * counts).sum(axis=1, keepdims=True) - given) / (given * (given - 1))
+    return np.concatenate([np.ones((len(counts), 1)), agree, counts / given], axis=1)
+
+
+def _fleiss(sums: Floats, weights: Floats) -> Floats:
+    shares = sums[:, 2:] / sums[:, :1]
+    return _beyond_chance(_observed(sums), ((shares @ weights) * shares).sum(axis=1))
+
+
+def _alpha_sums(counts: Floats) -> Floats:
+    """Per proof: its judgments m, agreeing ordered pairs / (m-1), and value counts; shape (P, 2 + V)."""
+    given = counts.sum(axis=1, keepdims=True)
+    agree = (counts * (counts - 1)).sum(axis=1, keepdims=True) / (given - 1)
+    return np.concatenate([given, agree, counts], axis=1)
+
+
+def _alpha(sums: Floats) -> Floats:
+    total = sums[:, 0]
+    by_chance = (sums[:, 2:] * (sums[:, 2:] - 1)).sum(axis=1) / (total * (total - 1))
+    return _beyond_chance(_observed(sums), by_chance)
+
+
+def _beyond_chance(observed: Floats, expected: Floats) -> Floats:
+    """(observed - expected) / (1 - expected); nan where chance agreement is 1, up to rounding."""
+    room = 1 - expected
+    usable = room > 1e-12
+    result: Floats = np.where(usable, observed - expected, np.nan) / np.where(usable, room, 1.0)
+    return result
+
+
+def _paired(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    a, b = np.asarray(first), np.asarray(second)
+    if a.shape != b.shape or a.ndim != 1:
+        raise ValueError(f"two judges' values must be vectors of one length, got shapes {a.shape} and {b.shape}")
+    return a, b

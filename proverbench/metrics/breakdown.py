@@ -1,0 +1,95 @@
+"""Scores of parts of a split: by domain, subject, length, severity, author (docs/metrics.md, "Breakdown")."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proverbench.metrics.arrays import SEVERITIES, JudgmentArrays, Labels
+from proverbench.metrics.rates import published_rates
+from proverbench.metrics.uncertainty import RESAMPLES, SEED, intervals, significant
+
+SMALLEST = 10
+"""Groups of fewer problems get no interval and no conclusion."""
+
+LENGTHS: tuple[tuple[int, int | None], ...] = ((0, 0), (1, 3), (4, 6), (7, 10), (11, 20), (21, None))
+"""Numbers of steps that are taken together, both ends included."""
+
+FACTORS = ("domain", "subject", "length", "severity", "policy")
+"""What a split can be broken down by."""
+
+
+def breakdown(
+    arrays: JudgmentArrays,
+    by: str,
+    *,
+    meta: bool = False,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> list[dict[str, Any]]:
+    """The published metrics of each group of proofs.
+
+    In ProverBench the groups by length are of proofs, not whole problems, so ``pessimistic`` is the share of accepted
+    proofs in the group and ``pass_any_sample`` is left out.
+
+    Args:
+        arrays: One split.
+        by: One of FACTORS.
+        meta: Whether the meta-verifier was asked.
+        resamples: Bootstrap resamples over problems.
+        seed: Their seed.
+
+    Returns:
+        One row for each group and defined metric: ``by``, ``group``, ``metric``, ``value``, ``interval`` (None for
+        groups of fewer than 10 problems, with ``note``), ``proofs``, ``problems``; larger groups first, then by name.
+
+    Raises:
+        ValueError: If ``by`` is not one of FACTORS.
+    """
+    labels = _labels(arrays, by)
+    rows: list[dict[str, Any]] = []
+    sizes = np.bincount(labels.codes, minlength=len(labels.names))
+    present = [code for code in range(len(labels.names)) if sizes[code]]
+    if by != "length":
+        present.sort(key=lambda code: (-sizes[code], labels.names[code]))
+    for code in present:
+        group = arrays.select(labels.codes == code)
+        table = published_rates(group, meta=meta)
+        problems = len(group.problems)
+        found = intervals(table, resamples=resamples, seed=seed) if problems >= SMALLEST else {}
+        for metric, value in table.point().items():
+            if math.isnan(value) or (by == "length" and metric == "pass_any_sample"):
+                continue
+            row: dict[str, Any] = {
+                "by": by,
+                "group": labels.names[code] or "(none)",
+                "metric": metric,
+                "value": significant(value),
+                "interval": found.get(metric),
+                "proofs": int(sizes[code]),
+                "problems": problems,
+            }
+            if problems < SMALLEST:
+                row["note"] = f"fewer than {SMALLEST} problems: no conclusion"
+            rows.append(row)
+    return rows
+
+
+def _labels(arrays: JudgmentArrays, by: str) -> Labels:
+    if by == "domain":
+        return arrays.domain
+    if by == "subject":
+        return arrays.subject
+    if by == "policy":
+        return arrays.policy
+    if by == "severity":
+        return Labels(arrays.severity.astype(np.int32), SEVERITIES)
+    if by == "length":
+        names = tuple(
+            f"{low}+" if high is None else f"{low}-{high}" if high != low else f"{low}" for low, high in LENGTHS
+        )
+        starts: NDArray[np.int64] = np.array([low for low, _ in LENGTHS])
+        codes = np.searchsorted(starts, arrays.steps, side="right") - 1
+        return Labels(codes.astype(np.int32), tuple(f"{name} steps" for name in names))
+    raise ValueError(f"cannot break down by {by!r}; use one of {', '.join(FACTORS)}")

@@ -1,0 +1,290 @@
+"""What other voting rules, and more or fewer repeats and samples, would have given (docs/metrics.md, "Voting").
+
+Everything is computed from one run: an average over all subsets of the repeats is a hypergeometric sum.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proverbench.metrics.arrays import JudgmentArrays
+from proverbench.metrics.comparison import difference_interval
+from proverbench.metrics.rates import Composite, Floats, RateTable, sums_by_problem, table_of
+from proverbench.metrics.uncertainty import RESAMPLES, SEED, intervals, significant
+
+FOLDS = 5
+"""Folds of the threshold search."""
+
+
+def majority(repeats: int) -> int:
+    """The k of the majority rule: more than half of r judgments, ⌊r/2⌋+1."""
+    return repeats // 2 + 1
+
+
+def subset_probability(repeats: int, drawn: int, wanted: int) -> Floats:
+    """How often a random subset of the judgments holds enough votes.
+
+    Args:
+        repeats: R, the judgments there are.
+        drawn: r, the size of the subset, from 1 to R.
+        wanted: k, the votes it must hold.
+
+    Returns:
+        Shape (R+1,): at index a the share of the subsets of size r that hold at least k of the a votes; exact sums
+        rounded once.
+
+    Source: the upper tail of the hypergeometric distribution.
+    """
+    subsets = math.comb(repeats, drawn)
+    return np.array(
+        [
+            sum(math.comb(votes, x) * math.comb(repeats - votes, drawn - x) for x in range(wanted, drawn + 1)) / subsets
+            for votes in range(repeats + 1)
+        ]
+    )
+
+
+def rules_of(drawn: int, wanted: int) -> list[str]:
+    """Names of the rule "at least k of r accept": ``k-of-r`` always, ``pessimistic`` (k = r), ``majority``."""
+    names = ["k-of-r"]
+    if wanted == drawn:
+        names.append("pessimistic")
+    if wanted == majority(drawn):
+        names.append("majority")
+    return names
+
+
+def voting_curve(
+    arrays: JudgmentArrays,
+    *,
+    cost: "Cost | None" = None,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> list[dict[str, Any]]:
+    """The score under every rule k of r, for every r up to R.
+
+    A vote of r judgments accepts with at least k valid acceptances, rejects with more than r-k valid rejections, and
+    else decides nothing, which earns nothing on either class. So r = 1 gives the published ``rough_*``, and k = r the
+    published ``pessimistic``.
+
+    Args:
+        arrays: One split.
+        cost: What a proof and a judgment cost; adds ``cost`` to each row, the expected cost of the whole split.
+        resamples: Bootstrap resamples for the intervals.
+        seed: Their seed.
+
+    Returns:
+        One row for each (r, k, metric), r and k ascending: ``r``, ``k``, ``rules``, ``metric`` (``acceptance`` in
+        ProverBench; ``tpr``, ``tnr``, ``bal_f1``, the harmonic mean of the averaged rates, in VerifierBench),
+        ``value`` in [0, 1] or None where the class is absent, ``interval``.
+    """
+    pairs = [(r, k) for r in range(1, arrays.repeats + 1) for k in range(1, r + 1)]
+    names = ("acceptance",) if arrays.task == "prover" else ("tpr", "tnr", "bal_f1")
+    table = _voting_table(arrays, pairs)
+    point = table.point()
+    found = intervals(table, resamples=resamples, seed=seed)
+    rows = []
+    for r, k in pairs:
+        for name in names:
+            value = point[f"{name}@{r},{k}"]
+            row: dict[str, Any] = {
+                "r": r,
+                "k": k,
+                "rules": rules_of(r, k),
+                "metric": name,
+                "value": None if math.isnan(value) else significant(value),
+                "interval": found.get(f"{name}@{r},{k}"),
+            }
+            if cost is not None:
+                row["cost"] = significant(cost.of(arrays, r))
+            rows.append(row)
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Mean cost of the calls of a split, in one unit."""
+
+    unit: str
+    """``tokens``, or a currency."""
+    per_proof: float
+    """Mean cost of writing one proof; 0 in VerifierBench."""
+    per_judgment: float
+    """Mean cost of one judgment."""
+
+    def of(self, arrays: JudgmentArrays, drawn: int) -> float:
+        """Expected cost of the split with ``drawn`` judgments a proof; failed generations are not judged.
+
+        The mean over all subsets of the repeats, as for the score: r/R of what all judgments cost.
+        """
+        judged = int(np.count_nonzero(arrays.generated))
+        return self.per_proof * len(arrays.keys) + self.per_judgment * drawn * judged
+
+
+def pass_at_k(arrays: JudgmentArrays, *, resamples: int = RESAMPLES, seed: int = SEED) -> list[dict[str, Any]]:
+    """Unbiased pass@k for every k up to S, a proof passing when all R judgments accept it.
+
+    Args:
+        arrays: One ProverBench split.
+        resamples: Bootstrap resamples for the intervals.
+        seed: Their seed.
+
+    Returns:
+        One row for each k: ``k``, ``value`` in [0, 1] (None when there are no problems), ``interval``. k = 1 is
+        ``pessimistic``, k = S is ``pass_any_sample``.
+
+    Source: Chen et al. (2021), arXiv 2107.03374: 1 - C(S-c, k) / C(S, k), averaged over problems.
+    """
+    samples = arrays.samples
+    passed = sums_by_problem(accepted(arrays), arrays.problem, len(arrays.problems))[:, 0].astype(np.int64)
+    columns = [pass_probability(samples, k)[passed] for k in range(1, samples + 1)]
+    possible = np.ones((len(passed), samples))
+    table = RateTable(
+        names=tuple(f"pass@{k}" for k in range(1, samples + 1)),
+        earned=np.stack(columns, axis=1),
+        possible=possible,
+        items=possible.sum(axis=0),
+        composites={},
+    )
+    point, found = table.point(), intervals(table, resamples=resamples, seed=seed)
+    return [
+        {
+            "k": k,
+            "value": None if math.isnan(point[f"pass@{k}"]) else significant(point[f"pass@{k}"]),
+            "interval": found.get(f"pass@{k}"),
+        }
+        for k in range(1, samples + 1)
+    ]
+
+
+def pass_probability(samples: int, k: int) -> Floats:
+    """Chance that k of S samples, drawn without replacement, hold a passing one.
+
+    Args:
+        samples: S.
+        k: How many are drawn, from 1 to S.
+
+    Returns:
+        Shape (S+1,), by the number of passing samples.
+
+    Raises:
+        ValueError: If k is not in 1..S: with fewer samples than k nothing unbiased can be said.
+    """
+    if not 1 <= k <= samples:
+        raise ValueError(f"pass@{k} needs k from 1 to the number of samples, {samples}")
+    total = math.comb(samples, k)
+    return np.array([(total - math.comb(samples - passing, k)) / total for passing in range(samples + 1)])
+
+
+def accepted(arrays: JudgmentArrays) -> NDArray[np.bool_]:
+    """The acceptance rule: whether all R judgments of a proof validly accept it, shape (P,)."""
+    everything: NDArray[np.bool_] = (arrays.accepts == arrays.repeats) & arrays.generated
+    return everything
+
+
+def best_threshold(
+    arrays: JudgmentArrays,
+    *,
+    folds: int = FOLDS,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> dict[str, Any]:
+    """The k for which "at least k of R accept" agrees best with the human labels, and what that honestly gains.
+
+    k is chosen by ``bal_f1`` on all folds but one and then earns its credit on that one; folds are whole problems,
+    shuffled by the seed. Of equally good k the largest, the strictest, is taken.
+
+    Args:
+        arrays: One VerifierBench split.
+        folds: Number of folds; fewer when there are fewer problems.
+        resamples: Bootstrap resamples for the interval (given the choices).
+        seed: Seed of the folds and the bootstrap.
+
+    Returns:
+        ``r`` (= R), ``k`` (chosen on everything, for later use), ``chosen`` (k of each fold), ``value`` (bal_f1 on
+        folds that did not choose), ``interval``, ``in_sample`` (bal_f1 of k where it was chosen: too high),
+        ``majority`` and ``pessimistic`` (bal_f1 of these rules on the same proofs), ``gain`` (over majority) with
+        ``gain_interval``. ``value`` is None, with ``reason``, where a class is absent or there is one problem.
+    """
+    repeats = arrays.repeats
+    table = _voting_table(arrays, [(repeats, k) for k in range(1, repeats + 1)])
+    problems = len(table.earned)
+    result: dict[str, Any] = {"r": repeats, "k": None, "chosen": [], "value": None}
+    if problems < 2 or not (table.possible.sum(axis=0) > 0).all():
+        return result | {"reason": "needs two problems, and proofs of both classes"}
+
+    rng = np.random.Generator(np.random.PCG64(seed))
+    count = min(folds, problems)
+    fold = np.empty(problems, dtype=np.int64)
+    fold[rng.permutation(problems)] = np.arange(problems) % count
+
+    def choose(chosen_from: NDArray[np.bool_]) -> int:
+        values = table.values(table.earned[chosen_from].sum(axis=0), table.possible[chosen_from].sum(axis=0))
+        scores = [float(values[f"bal_f1@{repeats},{k}"]) for k in range(1, repeats + 1)]
+        best = max((score for score in scores if not math.isnan(score)), default=math.nan)
+        return max((k for k, score in enumerate(scores, start=1) if score == best), default=repeats)
+
+    chosen = [choose(fold != f) for f in range(count)]
+    k_of_problem = np.array(chosen)[fold]
+    overall = choose(np.ones(problems, dtype=np.bool_))
+    rows = np.arange(problems)
+    columns = {
+        "honest": k_of_problem,
+        "in_sample": np.full(problems, overall),
+        "majority": np.full(problems, majority(repeats)),
+        "pessimistic": np.full(problems, repeats),
+    }
+    names, earned, possible = [], [], []
+    for rule, k in columns.items():
+        for part, offset in (("tpr", 0), ("tnr", 1)):
+            names.append(f"{part} {rule}")
+            earned.append(table.earned[rows, 2 * (k - 1) + offset])
+            possible.append(table.possible[:, offset])
+    rules = RateTable(
+        names=tuple(names),
+        earned=np.stack(earned, axis=1),
+        possible=np.stack(possible, axis=1),
+        items=np.stack(possible, axis=1).sum(axis=0),
+        composites={rule: Composite("harmonic", f"tpr {rule}", f"tnr {rule}") for rule in columns},
+    )
+    point = rules.point()
+
+    return result | {
+        "k": overall,
+        "chosen": chosen,
+        "value": significant(point["honest"]),
+        "interval": intervals(rules, resamples=resamples, seed=seed)["honest"],
+        "in_sample": significant(point["in_sample"]),
+        "majority": significant(point["majority"]),
+        "pessimistic": significant(point["pessimistic"]),
+        "gain": significant(point["honest"] - point["majority"]),
+        "gain_interval": difference_interval(rules, "honest", rules, "majority", resamples=resamples, seed=seed),
+        "folds": count,
+        "seed": seed,
+    }
+
+
+def _voting_table(arrays: JudgmentArrays, pairs: list[tuple[int, int]]) -> RateTable:
+    """Credits under each rule: ``acceptance@r,k`` in ProverBench, ``tpr@``, ``tnr@`` and ``bal_f1@`` in VerifierBench.
+
+    The two rates of a pair are neighbouring columns.
+    """
+    one = np.ones(len(arrays.keys))
+    accepts, rejects = arrays.accepts, arrays.rejects
+    columns: list[tuple[str, NDArray[Any], NDArray[Any]]] = []
+    composites: Mapping[str, Composite] = {}
+    for r, k in pairs:
+        accepting = subset_probability(arrays.repeats, r, k)[accepts]
+        if arrays.task == "prover":
+            columns.append((f"acceptance@{r},{k}", accepting * arrays.generated, one))
+            continue
+        rejecting = subset_probability(arrays.repeats, r, r - k + 1)[rejects]
+        columns.append((f"tpr@{r},{k}", accepting * arrays.correct, one * arrays.correct))
+        columns.append((f"tnr@{r},{k}", rejecting * arrays.incorrect, one * arrays.incorrect))
+    if arrays.task == "verifier":
+        composites = {f"bal_f1@{r},{k}": Composite("harmonic", f"tpr@{r},{k}", f"tnr@{r},{k}") for r, k in pairs}
+    return table_of(columns, arrays, composites)
