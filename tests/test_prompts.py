@@ -62,6 +62,26 @@ def test_neutralise_vectors(vector: dict[str, dict[str, object]], where: Literal
     assert {"shown": shown, "count": count} == vector[where]
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        pytest.param(f"<step {'a' * 200}>", 1, id="200-characters"),
+        pytest.param(f"<step {'a' * 201}>", 0, id="201-characters"),
+        pytest.param(f"<step{' ' * 300}{'a' * 200}{' ' * 300}/>", 1, id="white-space-around-does-not-count"),
+        pytest.param(f"<{' ' * 300}/{' ' * 300}level{' ' * 300}>", 1, id="any-amount-of-white-space"),
+        pytest.param("<step/ >", 0, id="space-after-slash"),
+        pytest.param("<step-1> <stepx> <step_> <step.>", 0, id="other-names"),
+        pytest.param(f"<|{'a' * 64}|>", 1, id="64-characters"),
+        pytest.param(f"<|{'a' * 65}|>", 0, id="65-characters"),
+        pytest.param("<||> <|a|b|> <|a<b|> $|x|<|y|$", 0, id="no-chat-token"),
+        pytest.param("<STEP١>", 1, id="digit-of-another-script"),
+        pytest.param("<<step>>", 1, id="inner-one"),
+    ],
+)
+def test_where_markup_ends(text: str, count: int) -> None:
+    assert neutralise(text)[1] == count
+
+
 # design.md's sentence as one regular expression, slow on hostile input.
 _NAMES = r"assessment|errors|first_error_step|level|reviewer_comment|first_fatal_error_step|recoverable_error_steps"
 
