@@ -275,7 +275,10 @@ def load_config(path: Path | str) -> Config:
     path = Path(path)
     data, published = _read(path)
     reader = _Reader(path, published)
-    config = reader.config(data)
+    try:
+        config = reader.config(data)
+    except RecursionError as exc:
+        raise ConfigError(f"{path}: is nested too deeply to be read") from exc
     if reader.faults:
         raise ConfigError.of(dict.fromkeys(reader.faults))
     return config

@@ -331,6 +331,17 @@ def test_files_from_other_editors(tmp_path: Path, prefix: str) -> None:
     assert load(tmp_path, prefix + VERIFIER.replace("\n", "\r\n")).roles["verifier"].model == "m"
 
 
+@pytest.mark.parametrize("depth", [900, 980, 990, 100_000])
+def test_deep_nesting_is_read_or_refused(tmp_path: Path, depth: int) -> None:
+    deep = "[" * depth + "]" * depth
+    text = '{"verifier": {"model": "m", "base_url": "http://h", "generation": {"x": ' + deep + "}}}"
+    try:
+        outcome = load(tmp_path, text, "c.json").path.name
+    except ConfigError as exc:
+        outcome = str(exc)
+    assert "c.json" in outcome
+
+
 def test_unreadable_files(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no\.toml: cannot be read: No such file"):
         load_config(tmp_path / "no.toml")
