@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequenc
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from proverbench.derive import proof_steps, read_judgment, render
 from proverbench.endpoints.base import Answered, Caller, Outcome, Priority, Request, Unanswered
 from proverbench.endpoints.seeds import call_seed
 from proverbench.errors import FatalEndpointError, InvalidReply, JournalError, ProverBenchError
@@ -14,6 +13,7 @@ from proverbench.journal import now, storable, storable_value
 from proverbench.judging import Event, ToJudge, grade_judgments, judge_proofs
 from proverbench.plan import ROLES
 from proverbench.prompts import Rendered
+from proverbench.reading import proof_steps, read_judgment, render
 from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role
 from proverbench.sampling import Job, sample_proofs
 from proverbench.session import Session

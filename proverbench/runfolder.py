@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 
 from proverbench.budget import Spent
-from proverbench.derive import Summariser, build_record, build_records, render
+from proverbench.derive import Summariser, build_record, build_records
 from proverbench.endpoints.money import cache_saving_usd
 from proverbench.journal import disk, write_whole
 from proverbench.metrics.uncertainty import significant
+from proverbench.reading import render
 from proverbench.records import (
     AttemptLine,
     CallKey,

@@ -1,16 +1,16 @@
 """A run open for writing: made, resumed and grown here, by one process at a time."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from proverbench.derive import open_calls
 from proverbench.errors import JournalError, RunMismatchError
 from proverbench.journal import Journal, RunLock, disk, now, write_whole
 from proverbench.prompts import Template
+from proverbench.reading import open_calls
 from proverbench.records import (
     AttemptLine,
     CallKey,
@@ -23,7 +23,6 @@ from proverbench.records import (
     Row,
     SessionLine,
 )
-from proverbench.runfolder import retract_derived
 from proverbench.sources import (
     FORMAT_VERSION,
     INPUTS,
@@ -69,13 +68,15 @@ class Session:
 
     Args:
         path: The run's folder; it exists.
+        on_start: Called when the first call is about to be asked, with the run's sources.
 
     Raises:
         JournalError: If another process writes it, or it is damaged.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, on_start: Callable[[Sources], object] | None = None) -> None:
         self.path = path
+        self._on_start = on_start
         self._lock = RunLock(path)
         try:
             self.journal = Journal(path)  # first: it makes the file that the sources read, and mends its tail
@@ -86,7 +87,7 @@ class Session:
         self._started = False
 
     @classmethod
-    def create(cls, path: Path, draft: Draft) -> "Session":
+    def create(cls, path: Path, draft: Draft, *, on_start: Callable[[Sources], object] | None = None) -> "Session":
         """Make the folder of a new run and open it.
 
         Raises:
@@ -102,7 +103,7 @@ class Session:
             write_whole(prompts / PROMPT_FILES[role], template.text.encode())
         write_whole(path / INPUTS, encode_rows(draft.rows))
         write_whole(path / MANIFEST, pretty(draft.manifest))
-        session = cls(path)
+        session = cls(path, on_start=on_start)
         for line in draft.given:
             session.sources.ledger.answer(line.key, session.journal.append(line))
         return session
@@ -153,7 +154,8 @@ class Session:
             self._started = True
             self.journal.append(SessionLine(event="start", at=now(), operation=self.sources.manifest.operation))
             self.sources.ledger.reopen()
-            retract_derived(self.sources)
+            if self._on_start is not None:
+                self._on_start(self.sources)
 
     def answered(self, line: CallLine) -> None:
         """Keep an answer."""

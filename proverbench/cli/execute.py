@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from proverbench.prepare import Prepared
     from proverbench.records import CallLine, Summary
     from proverbench.session import Session
+    from proverbench.sources import Sources
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -114,7 +115,7 @@ class _Execution:
 
         draft, config = self._prepared.draft, self._prepared.config
         roles = [role for role in draft.identity.roles if role in config.roles]
-        session = None if self._resume is None else Session(self._resume)
+        session = None if self._resume is None else Session(self._resume, on_start=_retract)
         try:
             if session is not None:
                 session.check_growth(draft)
@@ -126,19 +127,20 @@ class _Execution:
             try:
                 if session is None:
                     model = draft.identity.roles["policy" if self._task == "prover" else "verifier"].model
-                    session = Session.create(self._output or new_run_path(Path("runs"), self._task, model), draft)
+                    path = self._output or new_run_path(Path("runs"), self._task, model)
+                    session = Session.create(path, draft, on_start=_retract)
                 else:
                     session.grow(draft)
                 return await self._ask(session, callers)
             finally:
-                await close_callers(callers)
+                await close_callers(opened)
         finally:
             if session is not None:
                 session.release()
 
     def _without_asking(self, session: "Session", *, final: bool) -> int:
         """Close what is unanswered, or find that nothing is; no call is made."""
-        from proverbench.derive import open_calls
+        from proverbench.reading import open_calls
         from proverbench.runfolder import summarise, write_derived
 
         keys = list(open_calls(session.sources)) if final else []
@@ -212,3 +214,9 @@ class _Execution:
         if self._signal is not None:
             return EXIT_SIGINT if self._signal == signal.SIGINT else EXIT_SIGTERM
         return EXIT_COMPLETE if summary.complete else EXIT_INCOMPLETE
+
+
+def _retract(sources: "Sources") -> None:
+    from proverbench.runfolder import retract_derived
+
+    retract_derived(sources)

@@ -1,8 +1,7 @@
 """The scores of a run as a terminal shows them."""
 
+import sys
 from pathlib import Path
-
-import click
 
 from proverbench.records import Summary
 
@@ -14,7 +13,7 @@ def print_scores(summary: Summary, path: Path) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(width=None if click.get_text_stream("stdout").isatty() else 100, highlight=False)
+    console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
     shown = {name: split for name, split in summary.splits.items() if split.selected_rows or name == "all"}
     title = "ProverBench" if summary.task == "prover" else "VerifierBench"
     table = Table(title=f"{title}  (scores 0-1, [95 % interval])", title_justify="left", box=None, pad_edge=False)
@@ -28,6 +27,10 @@ def print_scores(summary: Summary, path: Path) -> None:
     console.print(table)
     if any(split.metrics is None for split in shown.values()):
         console.print("A split has scores only when all its records are complete.")
+    if any(interval.get("unreliable") for split in shown.values() for interval in (split.intervals or {}).values()):
+        console.print(
+            "* few problems, or none or all of them succeed: the interval says too little (see `wilson` in summary.json)"
+        )
     for role, reasons in summary.invalid.items():
         if reasons:
             console.print(f"invalid, {role}: " + ", ".join(f"{reason} {n}" for reason, n in reasons.items()))
@@ -51,4 +54,5 @@ def _cell(
     interval = (intervals or {}).get(metric)
     if interval is None or interval.get("low") is None:
         return f"{value:.3f}"
-    return f"{value:.3f} [{interval['low']:.3f}, {interval['high']:.3f}]"
+    mark = "*" if interval.get("unreliable") else ""
+    return f"{value:.3f} [{interval['low']:.3f}, {interval['high']:.3f}]{mark}"
