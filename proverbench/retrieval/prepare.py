@@ -32,6 +32,7 @@ class DataOptions:
     corpus_name: str = ""
     corpus_revision: str = ""
     queries_sha256: str = ""
+    allow_modified: bool = False
     subset: Path | None = None
     split: str = ""
     sample_queries: int | None = None
@@ -71,11 +72,7 @@ class Prepared:
             ),
             renderer_sha256=RENDERER_SHA256,
             queries_sha256=hashlib.sha256(queries_bytes(self.queries)).hexdigest(),
-            operation={
-                "version": __version__,
-                "corpus": str(self.options.corpus.resolve()),
-                "queries": str(self.options.queries.resolve()),
-            },
+            operation={"version": __version__},
         )
         return msgspec.structs.replace(manifest, run_id=run_id_of(manifest))
 
@@ -87,7 +84,9 @@ def prepare(options: DataOptions) -> Prepared:
         DataError: If a file breaks a rule, or no query is left.
     """
     corpus = load_corpus(options.corpus, name=options.corpus_name, revision=options.corpus_revision)
-    whole = load_benchmark(options.queries, options.task, sha256=options.queries_sha256)
+    whole = load_benchmark(
+        options.queries, options.task, sha256=options.queries_sha256, allow_modified=options.allow_modified
+    )
     benchmark = _cut(whole, options)
     queries, sampled_from = _drawn(benchmark.queries, options)
     gold = [resolve_gold(query, corpus.rows_of) for query in queries]

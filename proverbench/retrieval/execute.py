@@ -1,0 +1,221 @@
+"""What ``retrievalbench run`` does: make or find the run folders, ask each system, say how it went."""
+
+import asyncio
+import contextlib
+import re
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from proverbench.errors import ConfigError, RunMismatchError
+from proverbench.retrieval.folder import MANIFEST, RetrievalRun, create_run
+from proverbench.retrieval.prepare import DataOptions, Prepared, prepare
+from proverbench.retrieval.records import RunManifest
+from proverbench.retrieval.run import Result, run_system
+from proverbench.retrieval.settings import Settings
+from proverbench.retrieval.systems.base import Context, System
+from proverbench.retrieval.systems.build import SystemBuilder
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One system to run and where."""
+
+    spec: str
+    folder: Path
+    manifest: RunManifest | None
+    """Of the saved run that goes on; None for a new one."""
+
+
+class Session:
+    """One call of ``retrievalbench run``.
+
+    Args:
+        data: Which data.
+        settings: The config's tables.
+        cache: Where vectors and answers are kept.
+        planned: The systems, in order.
+        say: Writes a line for people.
+    """
+
+    def __init__(
+        self,
+        data: DataOptions,
+        settings: Settings,
+        cache: Path,
+        planned: Sequence[Planned],
+        say: Callable[[str], None],
+    ) -> None:
+        self.data = data
+        self.settings = settings
+        self.cache = cache
+        self.planned = planned
+        self.prepared: Prepared = prepare(data)
+        self._say = say
+        context = Context(self.prepared.corpus, self.prepared.texts, cache, on_progress=self._progress)
+        self._builder = SystemBuilder(context, settings)
+        # Built before anything is written: a wrong spec, table or run file must leave nothing behind.
+        self.systems: list[tuple[Planned, System]] = [(plan, self._builder.build(plan.spec)) for plan in planned]
+        self.manifests = {plan.folder: self._manifest(plan, system) for plan, system in self.systems}
+        self.stopped: signal.Signals | None = None
+
+    def _manifest(self, plan: Planned, system: System) -> RunManifest:
+        manifest = self.prepared.manifest(system)
+        operation = {
+            **manifest.operation,
+            "data": {name: str(v.resolve()) if isinstance(v, Path) else v for name, v in asdict(self.data).items()},
+            "config": self.settings.tables,
+            "cache": str(self.cache.resolve()),
+        }
+        manifest = msgspec.structs.replace(manifest, operation=operation)
+        if plan.manifest is not None:
+            _require_same(plan, manifest)
+        return manifest
+
+    def run(self) -> list[tuple[Planned, Result]]:
+        """Run every system; returns how each went. Stops early when told by a signal (:attr:`stopped`)."""
+        return asyncio.run(self._run())
+
+    async def _run(self) -> list[tuple[Planned, Result]]:
+        results: list[tuple[Planned, Result]] = []
+        task = asyncio.current_task()
+        assert task is not None
+        loop = asyncio.get_running_loop()
+
+        def stop(which: signal.Signals) -> None:
+            self.stopped = which
+            task.cancel()
+
+        for which in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(which, stop, which)
+        try:
+            for plan, system in self.systems:
+                if plan.manifest is None:
+                    create_run(plan.folder, self.manifests[plan.folder], self.prepared.queries)
+                results.append((plan, await run_system(plan.folder, system, on_answer=self._answered(plan.spec))))
+        except asyncio.CancelledError:
+            if self.stopped is None:
+                raise
+        finally:
+            for which in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(which)
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._builder.aclose()
+        return results
+
+    def _progress(self, what: str, done: int, total: int) -> None:
+        if done == total or done % 1024 < 32:
+            self._say(f"{what}: {done} of {total}")
+
+    def _answered(self, spec: str) -> Callable[[int, int], None]:
+        def told(done: int, total: int) -> None:
+            if done == total or done % 100 == 0:
+                self._say(f"{spec}: {done} of {total} queries answered")
+
+        return told
+
+
+def plan_new(specs: Sequence[str], output: Path) -> list[Planned]:
+    """Plan new runs: one system in ``output`` itself, several in a folder each below it.
+
+    Raises:
+        ConfigError: If a system is named twice.
+        RunMismatchError: If a folder holds something already.
+    """
+    if len(set(specs)) < len(specs):
+        raise ConfigError("a system is named twice; each needs to run once only")
+    folders = [output] if len(specs) == 1 else [output / slug(spec) for spec in specs]
+    for folder in folders:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise RunMismatchError(f"{folder} is there already; go on with --resume {output}, or give another --output")
+    return [Planned(spec, folder, None) for spec, folder in zip(specs, folders, strict=True)]
+
+
+def plan_resume(path: Path) -> list[Planned]:
+    """Plan to go on with a saved run, or with all runs below a folder.
+
+    Raises:
+        RunMismatchError: If there is none.
+        JournalError: If one is damaged.
+    """
+    planned = []
+    for folder in find_runs([path]):
+        manifest = RetrievalRun(folder).manifest
+        planned.append(Planned(manifest.system, folder, manifest))
+    datasets = {str(plan.manifest.operation.get("data")) for plan in planned if plan.manifest}
+    if len(datasets) > 1:
+        raise RunMismatchError(f"{path}: its runs were made on different data; resume them one by one")
+    return planned
+
+
+def find_runs(paths: Sequence[Path]) -> list[Path]:
+    """Return the run folders that ``paths`` name: each a run, or a folder of runs.
+
+    Raises:
+        RunMismatchError: Names every path that holds none.
+    """
+    found: list[Path] = []
+    faults = []
+    for path in paths:
+        if (path / MANIFEST).is_file():
+            found.append(path)
+            continue
+        inside = sorted(manifest.parent for manifest in path.glob(f"*/{MANIFEST}"))
+        if not inside:
+            faults.append(f"{path}: no run of retrievalbench in it (no {MANIFEST}, nor a folder with one)")
+        found += inside
+    if faults:
+        raise RunMismatchError.of(faults)
+    return list(dict.fromkeys(found))
+
+
+def data_of(
+    manifest: RunManifest, *, corpus: Path | None = None, queries: Path | None = None, subset: Path | None = None
+) -> DataOptions:
+    """Return the data options of a saved run; files that have moved since are given anew.
+
+    Raises:
+        RunMismatchError: If the manifest does not say.
+    """
+    try:
+        saved: dict[str, Any] = dict(manifest.operation["data"])
+        for name in ("corpus", "queries", "subset"):
+            if saved.get(name) is not None:
+                saved[name] = Path(saved[name])
+        options = DataOptions(**saved)
+    except (KeyError, TypeError) as exc:
+        raise RunMismatchError(f"the manifest does not say which data the run took ({exc}); start a new run") from exc
+    return replace(
+        options,
+        corpus=corpus or options.corpus,
+        queries=queries or options.queries,
+        subset=subset or options.subset,
+    )
+
+
+def slug(spec: str) -> str:
+    """Return a folder's name for a system."""
+    return re.sub(r"[^A-Za-z0-9.+-]+", "-", spec).strip("-.")[:100] or "system"
+
+
+def _require_same(plan: Planned, now: RunManifest) -> None:
+    assert plan.manifest is not None
+    if plan.manifest.run_id == now.run_id:
+        return
+    before, after = msgspec.to_builtins(plan.manifest), msgspec.to_builtins(now)
+    ignored = ("run_id", "operation")
+    faults = [
+        f"{plan.folder}: {name} was {_short(before[name])}, now {_short(after[name])}"
+        for name in before
+        if name not in ignored and before[name] != after[name]
+    ]
+    raise RunMismatchError.of([*faults, "a run cannot go on with other data or another system; start a new one"])
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 300 else text[:297] + "..."
