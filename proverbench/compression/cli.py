@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from proverbench.cli.common import HandlesErrors
 from proverbench.errors import DataError
+
+if TYPE_CHECKING:
+    from proverbench.compression.checking import Check
 
 EXIT_VALID = 0
 EXIT_INVALID = 1
@@ -64,15 +67,9 @@ def main() -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 def check(task_folder: Path, work: Path | None, verbose: bool, as_json: bool) -> None:
     """Check your version of a task and count its nodes."""
-    from proverbench.compression.checking import check_sources
     from proverbench.compression.presenting import render_check
-    from proverbench.compression.tasks import load_task, load_work
 
-    task = load_task(task_folder)
-    sources, misplaced = load_work(work or task_folder / "work", task)
-    if misplaced:
-        raise DataError.of(misplaced)
-    result = check_sources(task, sources, _kernel(task.spec.heartbeats, task.spec.time_s, task.spec.memory_mb))
+    result = _checked(task_folder, work)
     click.echo(json.dumps(result.as_json(), indent=2) if as_json else render_check(result, verbose=verbose))
     click.get_current_context().exit(EXIT_VALID if result.verdict == "valid" else EXIT_INVALID)
 
@@ -119,6 +116,163 @@ def new(
         task = make_task(read_sources(project), order, _kernel(heartbeats, 600, 8_192))
     write_task(task, task_folder)
     click.echo(render_task_made(task, task_folder))
+
+
+@main.command()
+@click.argument("task_folder", metavar="TASK", type=_FOLDER)
+@click.option("--work", type=_FOLDER, help="Folder with your files (default: TASK/work).")
+@click.option("--agent", default="unnamed", show_default=True, help="Who took part: the name in the ranking.")
+@click.option(
+    "--track",
+    type=click.Choice(["open", "agent-60", "agent-120", "agent", "record"]),
+    default="open",
+    show_default=True,
+    help="Budget in minutes; `record` is open, `agent` the smallest agent track that --minutes fit.",
+)
+@click.option("--minutes", type=click.FloatRange(0), help="How long it took.")
+@click.option("--log", type=_FOLDER, help="Folder with a log, taken into the bundle.")
+@click.option("--tokens-json", type=_FOLDER, help="File with a JSON object on tokens, taken into the bundle.")
+@click.option("--output", type=_FOLDER, default=Path("submissions"), show_default=True, help="Folder for the bundle.")
+def submit(
+    task_folder: Path,
+    work: Path | None,
+    agent: str,
+    track: str,
+    minutes: float | None,
+    log: Path | None,
+    tokens_json: Path | None,
+    output: Path,
+) -> None:
+    """Check your version again and pack it into a bundle that others can verify."""
+    from proverbench.compression.bundle import Extras, bundle_name, pack, read_log, read_tokens
+    from proverbench.compression.presenting import render_check
+
+    extras = Extras(
+        agent=agent,
+        track=_track(track, minutes),
+        minutes=minutes,
+        tokens=None if tokens_json is None else read_tokens(tokens_json),
+        log=None if log is None else read_log(log),
+    )
+    result = _checked(task_folder, work)
+    click.echo(render_check(result))
+    if result.verdict != "valid":
+        raise DataError(f"only a valid version can be submitted; this one is: {result.verdict}")
+    data = pack(result, extras)
+    output.mkdir(parents=True, exist_ok=True)
+    path = output / bundle_name(data)
+    path.write_bytes(data)
+    click.echo(f"bundle    {path}")
+
+
+def _track(given: str, minutes: float | None) -> Any:
+    if given == "record":
+        return "open"
+    if given == "agent":
+        return "agent-60" if minutes is None or minutes <= 60 else "agent-120"
+    return given
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--task", "task_folder", type=_FOLDER, help="The task as the organiser has it; the bundle's must equal it."
+)
+@click.option("--key", type=_FOLDER, help="Ed25519 private key (PEM) to sign the receipt with.")
+@click.option("--output", type=_FOLDER, help="Folder for the receipt (default: beside the bundle).")
+@click.option("--bundle", "bundle_file", type=_FOLDER, help="With a receipt: the bundle it should be about.")
+@click.option("--trust", metavar="HEX", help="With a receipt: the public key that must have signed it.")
+def verify(
+    file: Path,
+    task_folder: Path | None,
+    key: Path | None,
+    output: Path | None,
+    bundle_file: Path | None,
+    trust: str | None,
+) -> None:
+    """Check a bundle again, in isolation, and write a receipt; or check a receipt (.json)."""
+    if file.suffix == ".json":
+        _verify_receipt(file, bundle_file, trust)
+        return
+    from proverbench.compression.bundle import read_bundle
+    from proverbench.compression.presenting import render_verification
+    from proverbench.compression.receipts import build_parts, load_key, make_receipt
+    from proverbench.compression.tasks import load_task
+    from proverbench.compression.verifying import verify_bundle
+
+    private = None if key is None else load_key(key)
+    bundle = read_bundle(file)
+    outcome = verify_bundle(file.read_bytes(), bundle, trusted_task=load_task(task_folder) if task_folder else None)
+    receipt = make_receipt(build_parts(bundle, outcome, outcome["verifier"]), private)
+    folder = output or file.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"receipt-{bundle.sha256[:16]}.json"
+    path.write_text(json.dumps(receipt.as_json(), indent=1) + "\n", encoding="utf-8")
+    click.echo(render_verification(receipt, path))
+    click.get_current_context().exit(EXIT_VALID if receipt.valid else EXIT_INVALID)
+
+
+def _verify_receipt(file: Path, bundle_file: Path | None, trust: str | None) -> None:
+    from proverbench.compression.bundle import read_bundle
+    from proverbench.compression.presenting import render_verification
+    from proverbench.compression.receipts import bundle_mismatches, read_receipt, receipt_problems
+
+    receipt = read_receipt(file)
+    problems = receipt_problems(receipt, trusted=trust)
+    beside = file.parent / f"submission-{receipt.parts['submission']['sha256'][:16]}.tar.gz"
+    about = bundle_file or (beside if beside.is_file() else None)
+    if about is not None:
+        bundle = read_bundle(about)
+        problems += [*bundle.problems, *bundle_mismatches(receipt, bundle)]
+    if problems:
+        raise DataError.of(f"{file}: {problem}" for problem in problems)
+    click.echo(render_verification(receipt, file))
+    click.echo(f"bundle    {about or 'not here; only the receipt was checked'}")
+    click.get_current_context().exit(EXIT_VALID if receipt.valid else EXIT_INVALID)
+
+
+@main.command()
+@click.argument("file", type=_FOLDER)
+def keygen(file: Path) -> None:
+    """Make an Ed25519 key to sign receipts with."""
+    from proverbench.compression.receipts import make_key
+
+    click.echo(f"public key {make_key(file)}")
+
+
+@main.command(name="rank")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--trust", metavar="HEX", multiple=True, help="Count only receipts signed by this public key; repeat for more."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
+def rank_command(paths: tuple[Path, ...], trust: tuple[str, ...], as_json: bool) -> None:
+    """Rank agents by the receipts in PATHS (files, or folders with receipt-*.json)."""
+    from dataclasses import asdict
+
+    from proverbench.compression.collecting import collect_runs
+    from proverbench.compression.presenting import render_ranking
+    from proverbench.compression.ranking import rank
+
+    runs, problems = collect_runs(paths, trusted=set(trust))
+    for problem in problems:
+        click.echo(f"not counted: {problem}", err=True)
+    if not runs:
+        raise DataError("no receipt to rank by; make some with: compressionbench verify BUNDLE")
+    ranking = rank(runs)
+    click.echo(json.dumps(asdict(ranking), indent=2) if as_json else render_ranking(ranking))
+
+
+def _checked(task_folder: Path, work: Path | None) -> "Check":
+    """A participant's version of a task, checked."""
+    from proverbench.compression.checking import check_sources
+    from proverbench.compression.tasks import load_task, load_work
+
+    task = load_task(task_folder)
+    sources, misplaced = load_work(work or task_folder / "work", task)
+    if misplaced:
+        raise DataError.of(misplaced)
+    return check_sources(task, sources, _kernel(task.spec.heartbeats, task.spec.time_s, task.spec.memory_mb))
 
 
 def _kernel(heartbeats: int, time_s: int, memory_mb: int) -> Any:

@@ -5,6 +5,8 @@ from pathlib import Path
 from proverbench.compression.charges import Charge
 from proverbench.compression.checking import SCORER, Check
 from proverbench.compression.export import int_to_decimal
+from proverbench.compression.ranking import Ranking
+from proverbench.compression.receipts import Receipt
 from proverbench.compression.tasks import Task
 
 
@@ -63,3 +65,60 @@ def render_task_made(task: Task, folder: Path) -> str:
             f"then      compressionbench check {folder}",
         ]
     )
+
+
+def render_verification(receipt: Receipt, path: Path) -> str:
+    """What `verify` says."""
+    parts = receipt.parts
+    verifier, scores = parts["verifier"], parts["scores"]
+    lines = [
+        f"task      {parts['task']['name']}  sha256:{parts['task']['sha256']}{_TASK_SOURCES[verifier['task_source']]}",
+        f"bundle    sha256:{parts['submission']['sha256']}  by {parts['submission']['agent']}",
+        f"scorer    {verifier['scorer']}",
+        f"kernel    {verifier['kernel'] or 'none'}",
+        f"isolation {verifier['isolation']}",
+        f"verdict   {parts['verdict']['verdict']}",
+        *(f"  - {problem}" for problem in parts["verdict"]["problems"]),
+    ]
+    if scores["count"] is not None:
+        lines.append(f"count     {show_count(scores['count'])}")
+        lines.append(f"compared  {compare(scores['count'], scores['original_count'])}")
+    signed = "unsigned (give --key FILE to sign)"
+    if receipt.signature is not None:
+        signed = f"signed with Ed25519 by {receipt.signature.public_key}"
+    return "\n".join([*lines, f"root      {receipt.root}", f"receipt   {path}  {signed}"])
+
+
+_TASK_SOURCES = {
+    "given": "  (the one given)",
+    "shipped": "  (one of ours)",
+    "bundle": "  (as in the bundle: compare this hash with the organiser's)",
+}
+
+
+def render_ranking(ranking: Ranking) -> str:
+    """The table, aligned."""
+    names = task_labels(ranking)
+    head = ["rank", "agent", "average", *names.values(), "no score"]
+    rows = [head, ["", "original", "", *(_cell(ranking.originals[task], None) for task in names), ""]]
+    place = 0
+    for index, line in enumerate(ranking.standings):
+        if index == 0 or line.average_rank != ranking.standings[index - 1].average_rank:
+            place = index + 1
+        cells = [_cell(line.counts[task], line.places[task]) for task in names]
+        rows.append([str(place), line.agent, f"{line.average_rank:.2f}", *cells, str(line.no_score)])
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    shown = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join(shown)
+
+
+def task_labels(ranking: Ranking) -> dict[str, str]:
+    """Task's SHA-256 → what to call it; tasks of one name also bear their hash."""
+    names = list(ranking.tasks.values())
+    return {task: name if names.count(name) == 1 else f"{name} ({task[:8]})" for task, name in ranking.tasks.items()}
+
+
+def _cell(count: int | None, place: float | None) -> str:
+    if count is None:
+        return "-" if place is None else f"No score ({place:g})"
+    return show_count(count) + ("" if place is None else f" ({place:g})")

@@ -1,0 +1,30 @@
+prelude
+set_option linter.all false
+-- Three names that Lean's compiler looks for; unsafe, so no theorem can use them and they are never exported.
+unsafe axiom lcAny : Type
+unsafe axiom lcErased : Type
+unsafe axiom lcProof {α : Prop} : α
+
+/-- Equality. -/
+inductive Eq {α : Sort u} (a : α) : α → Prop where
+  | refl : Eq a a
+
+theorem Eq.symm {α : Sort u} {a b : α} (h : Eq a b) : Eq b a :=
+  Eq.rec (motive := fun x _ => Eq x a) (Eq.refl (a := a)) h
+
+theorem Eq.trans {α : Sort u} {a b c : α} (h : Eq a b) (k : Eq b c) : Eq a c :=
+  Eq.rec (motive := fun x _ => Eq a x) h k
+
+theorem congrArg {α : Sort u} {β : Sort v} {a b : α} (f : α → β) (h : Eq a b) : Eq (f a) (f b) :=
+  Eq.rec (motive := fun x _ => Eq (f a) (f x)) (Eq.refl (a := f a)) h
+
+/-- A partial order with meets. -/
+structure Meets (α : Type u) where
+  le : α → α → Prop
+  le_refl : ∀ a, le a a
+  le_trans : ∀ {a b c}, le a b → le b c → le a c
+  le_antisymm : ∀ {a b}, le a b → le b a → Eq a b
+  meet : α → α → α
+  meet_left : ∀ a b, le (meet a b) a
+  meet_right : ∀ a b, le (meet a b) b
+  meet_greatest : ∀ {a b c}, le c a → le c b → le c (meet a b)

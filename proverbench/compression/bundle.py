@@ -1,0 +1,284 @@
+"""Submissions: one .tar.gz with everything that a stranger needs to check a count again.
+
+    submission.json     who, what, how much, and the SHA-256 of all the rest
+    task/               the task package, without work/
+    sources/            the editable files, rewritten
+    terms.ndjson        the kernel terms that they became
+    log/                the participant's log, if one was given
+
+The same content gives the same bytes: members sorted, no times, no owners.
+"""
+
+import gzip
+import io
+import json
+import tarfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from proverbench.compression.checking import SCORER, Check
+from proverbench.compression.hashing import sha256_hex
+from proverbench.compression.tasks import Task, listing_sha256, task_from_files
+from proverbench.errors import DataError
+
+_LARGEST = 1024 * 2**20
+Track = Literal["open", "agent-60", "agent-120"]
+BUDGETS: dict[Track, int | None] = {"open": None, "agent-60": 60, "agent-120": 120}
+"""Track → minutes that an agent may take, None for any."""
+_Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class SubmissionFile(BaseModel):
+    """What submission.json says."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal[1] = 1
+    task: str
+    task_sha256: _Sha256
+    agent: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]{1,100}$")]
+    track: Track
+    budget_minutes: int | None
+    minutes: Annotated[float, Field(ge=0)] | None
+    """What the participant says it took; None when unsaid."""
+    tokens: dict[str, Any] | None
+    """The participant's own account of tokens, unread."""
+    scorer: str
+    kernel: str
+    count: Annotated[int, Field(ge=1)]
+    original_count: Annotated[int, Field(ge=1)]
+    charges: dict[str, int]
+    """Declaration → its nodes; they sum to ``count``."""
+    files: dict[str, _Sha256]
+    """Every other member of the bundle → SHA-256 of its bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What a participant says beside the proofs."""
+
+    agent: str = "unnamed"
+    track: Track = "open"
+    minutes: float | None = None
+    tokens: dict[str, Any] | None = None
+    log: Mapping[str, bytes] | None = None
+    """Files of the log, by path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A submission as read: every member's bytes, and what they mean."""
+
+    sha256: str
+    """Of the .tar.gz."""
+    spec: SubmissionFile
+    task: Task
+    sources: Mapping[str, bytes]
+    terms: bytes
+    problems: tuple[str, ...]
+    """What does not agree with submission.json or the task: signs of tampering."""
+
+    @property
+    def sources_sha256(self) -> str:
+        """Of the list of the sources' hashes."""
+        return listing_sha256(self.sources)
+
+
+def pack(check: Check, extras: Extras) -> bytes:
+    """The .tar.gz of a valid check.
+
+    Raises:
+        DataError: If the check is not valid, or the time exceeds the track's.
+    """
+    if check.verdict != "valid" or check.charge is None or check.kernel is None:
+        raise DataError.of(check.problems or (f"verdict: {check.verdict}",))
+    budget = BUDGETS[extras.track]
+    if budget is not None and extras.minutes is not None and extras.minutes > budget:
+        raise DataError(f"--minutes {extras.minutes:g}: track {extras.track} allows {budget}")
+    task = check.task
+    members = {f"task/{path}": data for path, data in {"task.toml": task.toml, **task.files}.items()}
+    members |= {f"sources/{path}": data for path, data in check.sources.items()}
+    members |= {f"log/{path}": data for path, data in (extras.log or {}).items()}
+    members["terms.ndjson"] = check.terms
+    spec = SubmissionFile(
+        task=task.spec.name,
+        task_sha256=task.sha256,
+        agent=extras.agent,
+        track=extras.track,
+        budget_minutes=budget,
+        minutes=extras.minutes,
+        tokens=extras.tokens,
+        scorer=SCORER,
+        kernel=check.kernel,
+        count=check.charge.count,
+        original_count=task.spec.original_count,
+        charges={item.name: item.nodes for item in check.charge.items},
+        files={path: sha256_hex(data) for path, data in sorted(members.items())},
+    )
+    text = json.dumps(spec.model_dump(), indent=1, sort_keys=True)
+    return pack_members({"submission.json": text.encode("ascii") + b"\n", **members})
+
+
+def pack_members(members: Mapping[str, bytes]) -> bytes:
+    """A .tar.gz of some files that depends on their paths and contents alone."""
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for path in sorted(members):
+            info = tarfile.TarInfo(path)
+            info.size, info.mode, info.mtime = len(members[path]), 0o644, 0
+            tar.addfile(info, io.BytesIO(members[path]))
+    return gzip.compress(plain.getvalue(), compresslevel=9, mtime=0)
+
+
+def bundle_name(data: bytes) -> str:
+    """The file name that a submission's bytes have."""
+    return f"submission-{sha256_hex(data)[:16]}.tar.gz"
+
+
+def unpack_members(data: bytes, *, source: str) -> dict[str, bytes]:
+    """The files of a .tar.gz; only regular files with plain relative paths.
+
+    Raises:
+        DataError: If it is damaged, too large, or holds anything else.
+    """
+    found: dict[str, bytes] = {}
+    faults: list[str] = []
+    try:
+        plain = zlib.decompressobj(wbits=31)
+        content = plain.decompress(data, _LARGEST)
+        if plain.unconsumed_tail:
+            raise DataError(f"{source}: unpacks to more than {_LARGEST // 2**20} MiB")
+        if not plain.eof or plain.unused_data:
+            raise DataError(f"{source}: is cut, or has bytes after its end")
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
+            for member in tar:
+                parts = PurePosixPath(member.name).parts
+                if not member.isreg() or not parts or member.name.startswith("/") or ".." in parts:
+                    faults.append(f"{source}: member {member.name!r} is no plain file with a relative path")
+                elif member.name in found:
+                    faults.append(f"{source}: member {member.name!r} is there twice")
+                else:
+                    file = tar.extractfile(member)
+                    found[member.name] = file.read() if file else b""
+    except (zlib.error, tarfile.TarError, EOFError, OSError, ValueError) as exc:
+        raise DataError(f"{source}: is no readable .tar.gz: {exc}") from exc
+    if faults:
+        raise DataError.of(faults)
+    return found
+
+
+def read_bundle(path: Path) -> Bundle:
+    """Read a submission from a file; its name must be that of its bytes.
+
+    Raises:
+        DataError: If it cannot be read at all.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as exc:
+        raise DataError(f"{path}: cannot be read: {exc.strerror}") from exc
+    bundle = unpack(data, source=path.name)
+    if path.name != bundle_name(data):
+        said = f"the file's name is {path.name}, its SHA-256 {bundle.sha256} says {bundle_name(data)}"
+        return Bundle(bundle.sha256, bundle.spec, bundle.task, bundle.sources, bundle.terms, (said, *bundle.problems))
+    return bundle
+
+
+def unpack(data: bytes, *, source: str) -> Bundle:
+    """Read a submission's bytes and compare everything in them with what they say of it.
+
+    Raises:
+        DataError: If it cannot be read at all; what can be read but disagrees is in ``problems``.
+    """
+    members = unpack_members(data, source=source)
+    spec = _read_spec(members.pop("submission.json", None), source)
+    problems = _file_problems(members, spec)
+    toml = members.get("task/task.toml")
+    if toml is None:
+        raise DataError(f"{source}: holds no task/task.toml")
+    pinned = {path.removeprefix("task/"): content for path, content in members.items() if path.startswith("task/")}
+    del pinned["task.toml"]
+    task = task_from_files(toml, pinned, source=f"{source}: task")
+    if task.sha256 != spec.task_sha256:
+        problems.append(f"task: its SHA-256 is {task.sha256}, submission.json says {spec.task_sha256}")
+    if task.spec.name != spec.task:
+        problems.append(f"task: is {task.spec.name}, submission.json says {spec.task}")
+    if task.spec.original_count != spec.original_count:
+        problems.append(
+            f"original count: the task says {task.spec.original_count}, submission.json {spec.original_count}"
+        )
+    sources = {
+        path.removeprefix("sources/"): content for path, content in members.items() if path.startswith("sources/")
+    }
+    if sorted(sources) != sorted(task.spec.editable):
+        problems.append(f"sources: are {sorted(sources)}, the task's editable files {sorted(task.spec.editable)}")
+    if sum(spec.charges.values()) != spec.count:
+        problems.append(f"count: submission.json says {spec.count}, its charges sum to {sum(spec.charges.values())}")
+    if spec.budget_minutes != BUDGETS[spec.track] or _over_budget(spec):
+        problems.append(f"budget: {spec.budget_minutes} minutes, {spec.minutes} taken, do not fit track {spec.track}")
+    return Bundle(sha256_hex(data), spec, task, sources, members.get("terms.ndjson", b""), tuple(problems))
+
+
+def _over_budget(spec: SubmissionFile) -> bool:
+    return spec.budget_minutes is not None and spec.minutes is not None and spec.minutes > spec.budget_minutes
+
+
+def _read_spec(data: bytes | None, source: str) -> SubmissionFile:
+    if data is None:
+        raise DataError(f"{source}: holds no submission.json")
+    try:
+        return SubmissionFile.model_validate_json(data)
+    except ValidationError as exc:
+        raise DataError.of(
+            f"{source}: submission.json: {'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}"
+            for fault in exc.errors()
+        ) from exc
+
+
+def _file_problems(members: Mapping[str, bytes], spec: SubmissionFile) -> list[str]:
+    problems = [f"{path}: is not listed in submission.json" for path in sorted(members) if path not in spec.files]
+    for path, wanted in sorted(spec.files.items()):
+        if path not in members:
+            problems.append(f"{path}: is missing")
+        elif (found := sha256_hex(members[path])) != wanted:
+            problems.append(f"{path}: changed: its SHA-256 is {found}, submission.json says {wanted}")
+    return problems
+
+
+def read_log(folder: Path) -> dict[str, bytes]:
+    """A participant's log.
+
+    Raises:
+        DataError: If it is no folder of plain files.
+    """
+    if not folder.is_dir():
+        raise DataError(f"--log {folder}: is not a directory")
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink():
+            raise DataError(f"--log {path}: is a symbolic link; wanted plain files")
+        if path.is_file():
+            found[path.relative_to(folder).as_posix()] = path.read_bytes()
+    return found
+
+
+def read_tokens(path: Path) -> dict[str, Any]:
+    """A participant's account of tokens.
+
+    Raises:
+        DataError: If it is no JSON object.
+    """
+    try:
+        found = json.loads(path.read_bytes())
+    except OSError as exc:
+        raise DataError(f"--tokens-json {path}: cannot be read: {exc.strerror}") from exc
+    except ValueError as exc:
+        raise DataError(f"--tokens-json {path}: is no JSON: {exc}") from exc
+    if not isinstance(found, dict):
+        raise DataError(f"--tokens-json {path}: holds no JSON object but {type(found).__name__}")
+    return found

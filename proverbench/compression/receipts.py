@@ -1,0 +1,237 @@
+"""Receipts: what a verification found, chained into one root hash, signed if a key is given.
+
+Each part is hashed together with the link before it, so the last link, the root, depends on every part; and as all
+links are kept, a changed part is named. An unsigned receipt shows accidents and clumsy changes; only a signature
+shows who vouches for it.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from proverbench.compression.bundle import Bundle
+from proverbench.compression.hashing import sha256_hex
+from proverbench.errors import DataError
+
+PARTS = ("task", "submission", "sources", "terms", "scores", "verdict", "verifier")
+_START = sha256_hex(b"compressionbench receipt 1")
+_CONTEXT = b"compressionbench receipt 1 root "
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who vouches for a receipt."""
+
+    public_key: str
+    """Ed25519, 32 bytes in hexadecimal."""
+    signature: str
+    """64 bytes in hexadecimal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A receipt as written or read."""
+
+    parts: Mapping[str, Any]
+    chain: Mapping[str, str]
+    """Part → the link after it; the last is the root."""
+    signature: Signature | None
+
+    @property
+    def root(self) -> str:
+        """The hash that depends on every part."""
+        return self.chain[PARTS[-1]]
+
+    @property
+    def valid(self) -> bool:
+        """Whether the verdict was ``valid``."""
+        return bool(self.parts["verdict"].get("verdict") == "valid")
+
+    def as_json(self) -> dict[str, Any]:
+        """The receipt's file."""
+        return {
+            "format": 1,
+            "parts": dict(self.parts),
+            "chain": dict(self.chain),
+            "root": self.root,
+            "signature": None
+            if self.signature is None
+            else {
+                "algorithm": "Ed25519",
+                "public_key": self.signature.public_key,
+                "signature": self.signature.signature,
+            },
+        }
+
+
+def build_parts(bundle: Bundle, outcome: Mapping[str, Any], verifier: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of a receipt.
+
+    Args:
+        bundle: The submission.
+        outcome: ``verdict``, ``problems``, ``count`` and ``charges`` as found, not as claimed.
+        verifier: What checked it, how isolated, when.
+    """
+    spec = bundle.spec
+    return {
+        "task": {"name": bundle.task.spec.name, "sha256": bundle.task.sha256},
+        "submission": {
+            "sha256": bundle.sha256,
+            "agent": spec.agent,
+            "track": spec.track,
+            "budget_minutes": spec.budget_minutes,
+            "minutes": spec.minutes,
+            "tokens": spec.tokens,
+        },
+        "sources": {"sha256": bundle.sources_sha256},
+        "terms": {"sha256": sha256_hex(bundle.terms)},
+        "scores": {
+            "count": outcome["count"],
+            "original_count": bundle.task.spec.original_count,
+            "charges": outcome["charges"],
+        },
+        "verdict": {"verdict": outcome["verdict"], "problems": outcome["problems"]},
+        "verifier": dict(verifier),
+    }
+
+
+def chain_parts(parts: Mapping[str, Any]) -> dict[str, str]:
+    """The links: each the hash of the one before, the part's name, and the part as canonical JSON."""
+    links: dict[str, str] = {}
+    before = _START
+    for name in PARTS:
+        content = json.dumps(parts[name], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        before = links[name] = sha256_hex(f"{before}\n{name}\n{content}".encode("ascii"))
+    return links
+
+
+def make_receipt(parts: Mapping[str, Any], key: Ed25519PrivateKey | None) -> Receipt:
+    """Chain some parts and, with a key, sign the root."""
+    chain = chain_parts(parts)
+    signature = None
+    if key is not None:
+        public = key.public_key().public_bytes_raw().hex()
+        signature = Signature(public, key.sign(_CONTEXT + chain[PARTS[-1]].encode("ascii")).hex())
+    return Receipt(parts, chain, signature)
+
+
+def read_receipt(path: Path) -> Receipt:
+    """Read a receipt's file, without judging it.
+
+    Raises:
+        DataError: If it is no receipt.
+    """
+    try:
+        found = json.loads(path.read_bytes())
+    except OSError as exc:
+        raise DataError(f"{path}: cannot be read: {exc.strerror}") from exc
+    except ValueError as exc:
+        raise DataError(f"{path}: is no JSON: {exc}") from exc
+    try:
+        if found["format"] != 1:
+            raise DataError(f"{path}: format is {found['format']!r}; wanted 1")
+        parts = {name: dict(found["parts"][name]) for name in PARTS}
+        chain = {name: str(found["chain"][name]) for name in PARTS}
+        given = found["signature"]
+        signature = None if given is None else Signature(str(given["public_key"]), str(given["signature"]))
+        _require_types(parts)
+    except (KeyError, TypeError, ValueError) as exc:
+        raise DataError(f"{path}: is no receipt: {type(exc).__name__} {exc}") from exc
+    if found.get("root") != chain[PARTS[-1]]:
+        raise DataError(f"{path}: root: is not the last link of the chain")
+    return Receipt(parts, chain, signature)
+
+
+def _require_types(parts: Mapping[str, Any]) -> None:
+    texts = [("task", "name"), ("task", "sha256"), ("submission", "sha256"), ("submission", "agent")]
+    texts += [("submission", "track"), ("sources", "sha256"), ("terms", "sha256"), ("verdict", "verdict")]
+    for part, name in texts:
+        if not isinstance(parts[part][name], str):
+            raise TypeError(f"{part}.{name} is no text")
+    count = parts["scores"]["count"]
+    if count is not None and (not isinstance(count, int) or isinstance(count, bool)):
+        raise TypeError("scores.count is no number")
+
+
+def receipt_problems(receipt: Receipt, *, trusted: str | None = None) -> list[str]:
+    """What is wrong with a receipt in itself: the changed part, or the signature.
+
+    Args:
+        receipt: As read.
+        trusted: Public key in hexadecimal that must have signed it; None: any, or none.
+    """
+    chain = chain_parts(receipt.parts)
+    changed = [name for name in PARTS if chain[name] != receipt.chain[name]]
+    if changed:
+        # Later links differ because an earlier one does: only the first is known to be at fault.
+        return [f"{changed[0]}: changed after the receipt was made (its link in the chain does not match)"]
+    if receipt.signature is None:
+        return ["signature: unsigned, but a signature by a trusted key was asked for"] if trusted else []
+    try:
+        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(receipt.signature.public_key))
+        public.verify(bytes.fromhex(receipt.signature.signature), _CONTEXT + receipt.root.encode("ascii"))
+    except (InvalidSignature, ValueError):
+        return ["signature: does not match the root hash"]
+    if trusted is not None and receipt.signature.public_key != trusted:
+        return [f"signature: by {receipt.signature.public_key}, not by the trusted key {trusted}"]
+    return []
+
+
+def bundle_mismatches(receipt: Receipt, bundle: Bundle) -> list[str]:
+    """Where a receipt does not speak of this bundle."""
+    found = {
+        "task": bundle.task.sha256,
+        "submission": bundle.sha256,
+        "sources": bundle.sources_sha256,
+        "terms": sha256_hex(bundle.terms),
+    }
+    problems = [
+        f"{name}: the bundle's SHA-256 is {value}, the receipt says {receipt.parts[name]['sha256']}"
+        for name, value in found.items()
+        if receipt.parts[name]["sha256"] != value
+    ]
+    if receipt.valid and receipt.parts["scores"]["count"] != bundle.spec.count:
+        count = receipt.parts["scores"]["count"]
+        problems.append(f"scores: the bundle claims {bundle.spec.count} nodes, the receipt says {count}")
+    return problems
+
+
+def make_key(path: Path) -> str:
+    """Write a new private key, readable by its owner alone; returns the public key in hexadecimal.
+
+    Raises:
+        DataError: If the file is there already.
+    """
+    key = Ed25519PrivateKey.generate()
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    try:
+        path.touch(mode=0o600, exist_ok=False)
+        path.write_bytes(pem)
+    except OSError as exc:
+        raise DataError(f"{path}: cannot be written: {exc.strerror}") from exc
+    return key.public_key().public_bytes_raw().hex()
+
+
+def load_key(path: Path) -> Ed25519PrivateKey:
+    """Read a private key.
+
+    Raises:
+        DataError: If it is no unencrypted Ed25519 key in PEM.
+    """
+    try:
+        key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    except OSError as exc:
+        raise DataError(
+            f"--key {path}: cannot be read: {exc.strerror}; make one: compressionbench keygen {path}"
+        ) from exc
+    except (ValueError, TypeError) as exc:
+        raise DataError(f"--key {path}: is no unencrypted private key in PEM") from exc
+    if not isinstance(key, Ed25519PrivateKey):
+        raise DataError(f"--key {path}: is no Ed25519 key")
+    return key
