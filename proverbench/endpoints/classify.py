@@ -20,6 +20,7 @@ Outcome = Literal["refused", "fatal", "rate_limit", "transient", "failed"]
 """``refused``: answered, invalid. ``fatal``: stops the run. ``rate_limit`` and ``transient``: retried.
 ``failed``: this call is unanswered, or, while its endpoint has answered nothing, the run stops."""
 
+_HTML = re.compile(rb"<(?:!doctype|html|head|body)", re.IGNORECASE)
 _MAX_SHOWN = 500
 """Characters of a provider's message that are kept."""
 
@@ -32,11 +33,13 @@ class ErrorFacts:
     type: str = ""
     code: str = ""
     param: str = ""
+    page: bool = False
+    """True for a web page: a gateway's, or a firewall's that did not like one prompt. Its words say nothing."""
 
     @property
     def words(self) -> str:
         """Type, code and message in one text, for matching."""
-        return f"{self.type}\n{self.code}\n{self.message}"
+        return "" if self.page else f"{self.type}\n{self.code}\n{self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,35 +61,38 @@ class Rule:
         return here and (not self.words or re.search(self.words, facts.words, re.IGNORECASE) is not None)
 
 
+_PARAMETER = (
+    r"(?:unsupported|unknown|invalid)_(?:parameter|value)|extra_forbidden|extra inputs|unrecognized request argument"
+)
 _CONTEXT_LENGTH = (
     r"context_length_exceeded|exceed_context_size|string_above_max_length|context_window_exceeded|request_too_large"
     r"|maximum context length|(?:exceed|larger than|longer than)[^.]{0,60}context (?:length|window|size|limit)"
-    r"|context (?:length|window|size)[^.]{0,40}exceed|prompt is too long|(?:prompt|input)[^.]{0,40}too long"
+    r"|context (?:length|window|size)[^.]{0,40}exceed|(?:prompt|input)[^.]{0,40}too long"
     r"|longer than the (?:maximum )?model|max_model_len|token count[^.]{0,40}exceeds the maximum"
-    r"|reduce the length of the (?:messages|input|prompt)"
+    r"|tokens \+ .max_new_tokens. must be|reduce the length of the (?:messages|input|prompt)"
 )
 _CONTENT_POLICY = (
-    r"content_policy|content_filter|content[- ]filtering|content management policy|responsibleaipolicy"
-    r"|invalid_prompt|usage polic|moderation|flagged|data_inspection_failed|safety (?:system|filter|reasons)"
+    r"content_policy|content_filter|responsibleaipolicy|\ninvalid_prompt\n|data_inspection_failed|content filter"
+    r"|content (?:management|filtering) policy|flagged (?:as|by|for)|(?:input|prompt|request|content)[^.]{0,40} flagged"
+    r"|violat\w+[^.]{0,60}polic|safety (?:system|filter|reasons)"
 )
 _NO_CREDIT = (
     r"insufficient_quota|billing|insufficient[_ ](?:balance|credit|fund)|credit balance|exceeded your current quota"
     r"|payment required|out of credits|no credits|spend(?:ing)? limit"
-)
-_BILLING_ONLY = (
-    r"insufficient_quota|billing_(?:hard_limit|not_active|error)|insufficient[_ ](?:balance|credit|fund)|credit balance"
-    r"|out of credits|no credits|spend(?:ing)? limit|exceeded your current quota"
 )
 _NO_MODEL = (
     r"model_not_found|model_not_exist|unknown[_ ]model|invalid[_ ]model|not a valid model|no such model"
     r"|model[^.\n]{0,120}(?:does not exist|not found|is not available|not supported|do(?:es)? not have access)"
     r"|not_found_error\n[^\n]*\nmodel:"
 )
+_ADD_CREDIT = "add credit at the provider, then resume"
 
 RULES: tuple[Rule, ...] = (
-    Rule("no credit", "fatal", (402,), remedy="add credit at the provider, then resume"),
-    Rule("no credit", "fatal", (400, 403), _NO_CREDIT, remedy="add credit at the provider, then resume"),
-    Rule("no credit", "fatal", (429,), _BILLING_ONLY, remedy="add credit at the provider, then resume"),
+    Rule("bad parameter", "failed", (400, 422), _PARAMETER),
+    # Google says "quota" of limits per minute, and when to come back.
+    Rule("rate limit", "rate_limit", (429,), r"resource_exhausted|(?:retry|try again) in \d|per (?:minute|second)"),
+    Rule("no credit", "fatal", (402,), remedy=_ADD_CREDIT),
+    Rule("no credit", "fatal", (400, 403, 429), _NO_CREDIT, remedy=_ADD_CREDIT),
     Rule("content policy", "refused", (400, 403, 422, 451), _CONTENT_POLICY, why="content_policy"),
     Rule("context length", "refused", (400, 413, 422), _CONTEXT_LENGTH, why="context_length"),
     Rule("wrong key", "fatal", (401,), remedy="check the key in the variable that api_key_env names"),
@@ -117,12 +123,16 @@ _STATUS_OF_WORD: tuple[tuple[str, int], ...] = (
 )
 """For an error that comes without a status of its own: in a 200's body, or in mid-stream."""
 
-_PARAMETER = re.compile(
-    r"(?:unsupported|unknown|unrecognized|unexpected|invalid|not support\w*|not permitted|extra inputs)"
-    r"[^'`\"\n]{0,60}[:'`\"\s]+['`\"]?([A-Za-z_][\w.]{1,60})['`\"]?",
-    re.IGNORECASE,
+_NAMES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"^([a-z_][\w.]*): extra inputs",
+        r'"loc": \[[^\]]*"([\w.]+)"\]',
+        r"['`\"]([a-z][a-z0-9_.]{1,60})['`\"]",
+        r"(?:argument|parameter|field)s?(?: supplied)?:? ([a-z_][\w.]*)",
+    )
 )
-_QUOTED = re.compile(r"['`\"]([a-z][a-z0-9_.]{1,60})['`\"]")
+"""Where servers put the name of a parameter that they do not take."""
 _PARAMETER_WORDS = re.compile(
     r"unsupported|unknown|unrecognized|unexpected|not support|not permitted|extra inputs|extra_forbidden", re.IGNORECASE
 )
@@ -133,7 +143,7 @@ def read_error(body: bytes) -> ErrorFacts:
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):
-        return ErrorFacts(message=gist(body))
+        return ErrorFacts(message=gist(body), page=_HTML.search(body[:4000]) is not None)
     return error_facts(data) or ErrorFacts(message=gist(body))
 
 
@@ -223,10 +233,7 @@ def unknown_parameter(facts: ErrorFacts) -> str | None:
         return facts.param
     if not _PARAMETER_WORDS.search(facts.words):
         return None
-    quoted = _QUOTED.search(facts.message)
-    if quoted:
-        return quoted.group(1)
-    found = _PARAMETER.search(facts.message)
+    found = next(filter(None, (pattern.search(facts.message) for pattern in _NAMES)), None)
     return found.group(1) if found else None
 
 
@@ -238,8 +245,10 @@ def _url_remedy(base_url: str) -> str:
 
 
 def _limit_alone(facts: ErrorFacts, output_limit: int | None) -> bool:
+    """Whether the output limit by itself is more than the context that the server speaks of."""
     context = re.search(r"(?:context (?:length|window|size)|model_len)\D{0,30}(\d{2,12})", facts.message)
-    return output_limit is not None and context is not None and output_limit >= int(context.group(1))
+    blamed = re.search(r"completion|max_\w*tokens|output", facts.message)
+    return bool(blamed and context and output_limit is not None and output_limit >= int(context.group(1)))
 
 
 def _word(value: Any) -> str:
@@ -251,7 +260,7 @@ def _word(value: Any) -> str:
 def gist(body: bytes) -> str:
     """The gist of a body that is no JSON, without markup, as one line."""
     text = body[:4000].decode("utf-8", "replace")
-    if re.search(r"<(?:!doctype|html|head|body)", text, re.IGNORECASE):
+    if _HTML.search(body[:4000]):
         title = re.search(r"<title[^>]*>([^<]{1,200})", text, re.IGNORECASE)
         return f"an HTML page{f' titled {title.group(1).strip()!r}' if title else ''}"
     return " ".join(text.split())[:_MAX_SHOWN] or "nothing"

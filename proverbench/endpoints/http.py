@@ -20,7 +20,7 @@ from proverbench.endpoints.classify import (
     read_error,
 )
 from proverbench.endpoints.limits import Quota
-from proverbench.endpoints.retry import parse_retry_after, quotas
+from proverbench.endpoints.retry import hint_in, parse_retry_after, quotas
 from proverbench.endpoints.seeds import call_seed
 from proverbench.endpoints.sse import Event, iter_events
 from proverbench.endpoints.transport import Transport
@@ -225,6 +225,8 @@ class HttpEndpoint:
         rule = classify(status, facts, output_limit=wire.output_limit)
         if rule.outcome == "refused":
             return Reply(text="", finish_reason=None, refused=rule.why)
+        if retry_after_s is None and status == 429:
+            retry_after_s = hint_in(facts.message)
         message = self._redact(describe(rule, status, facts, base_url=self.endpoint.base_url or self._transport.url))
         raise error_of(rule, status, message, retry_after_s=retry_after_s)
 

@@ -36,6 +36,9 @@ _DURATION = re.compile(
     r"(?:(\d{1,6})h)?(?:(\d{1,6})m(?!s))?(?:(\d{1,6}(?:\.\d{1,9})?)s)?(?:(\d{1,9}(?:\.\d{1,9})?)ms)?", re.ASCII
 )
 
+_HINT = re.compile(r"(?:retry|try again) (?:in|after) (\d{1,6}(?:\.\d{1,9})?) ?(ms|s|m)\b", re.IGNORECASE)
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+
 Sleep = Callable[[float], Awaitable[None]]
 
 
@@ -56,6 +59,14 @@ def parse_retry_after(headers: Mapping[str, str], *, now: datetime | None = None
     if seconds is not None:
         return min(seconds, MAX_HINT_S)
     return _until(value, now or datetime.now(UTC))
+
+
+def hint_in(message: str) -> float | None:
+    """The hint that a message holds ("please try again in 1.2s"), in seconds, or None."""
+    found = _HINT.search(message)
+    if not found:
+        return None
+    return min(float(found[1]) * _UNITS[found[2].lower()], MAX_HINT_S)
 
 
 def _number(value: str | None) -> float | None:

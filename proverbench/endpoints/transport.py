@@ -9,6 +9,8 @@ import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
@@ -53,7 +55,7 @@ class Transport:
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout_s, sock_read=read_timeout_s)
         self._connect_timeout_s = connect_timeout_s
         self._read_timeout_s = read_timeout_s
-        self._trust_env = trust_env
+        self._proxy = proxy_for(url) if trust_env else None
         self._session: aiohttp.ClientSession | None = None
 
     @asynccontextmanager
@@ -83,7 +85,7 @@ class Transport:
                 connector=connector,
                 headers=self._headers,
                 timeout=self._timeout,
-                trust_env=self._trust_env,
+                proxy=self._proxy,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 max_line_size=_MAX_HEADER,
                 max_field_size=_MAX_HEADER,
@@ -110,6 +112,19 @@ class Transport:
         if isinstance(exc, aiohttp.InvalidURL):
             return FatalEndpointError("the URL cannot be used; check base_url", kind="bad_url")
         return TransientError(f"the connection broke: {said}", kind="network")
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy that the environment names for ``url`` (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY), or None.
+
+    Looked up once: aiohttp's own ``trust_env`` does it in a thread for every request, at three times the cost of the
+    request itself.
+    """
+    parts = urlsplit(url)
+    if not parts.hostname or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    proxies = getproxies()
+    return proxies.get(parts.scheme) or proxies.get("all")
 
 
 class ConnectError(TransientError):

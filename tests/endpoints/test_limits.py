@@ -1,0 +1,170 @@
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proverbench.endpoints.base import EndpointState
+from proverbench.endpoints.limits import Bucket, Limiter, Quota
+
+
+class Clock:
+    """A clock that is moved by hand."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+def _limiter(concurrency, **more):
+    clock = Clock()
+    return Limiter(concurrency, state=EndpointState(), clock=clock, **more), clock
+
+
+async def _fill(limiter, n):
+    for _ in range(n):
+        await limiter.acquire(3)
+
+
+@given(st.integers(1, 2000), st.lists(st.floats(0, 5), min_size=1, max_size=400))
+def test_no_minute_sees_more_than_allowed(per_minute, pauses):
+    clock = Clock()
+    bucket = Bucket(per_minute, clock)
+    given_at = []
+    for pause in pauses:
+        clock.now += pause
+        if bucket.wait_s() == 0.0:
+            bucket.take()
+            given_at.append(clock.now)
+    for first in given_at:
+        assert sum(first <= at < first + 60 - 1e-6 for at in given_at) <= per_minute
+
+
+@pytest.mark.parametrize("per_minute", [1, 7, 60, 600, 100_000])
+def test_a_minute_gives_nearly_all_that_is_allowed(per_minute):
+    clock = Clock()
+    bucket = Bucket(per_minute, clock)
+    taken, end = 0, clock.now + 60
+    while clock.now < end:
+        wait = bucket.wait_s()
+        if wait:
+            clock.now += wait + 1e-6
+        else:
+            bucket.take()
+            taken += 1
+    assert 0.97 * per_minute <= taken <= per_minute + 1
+
+
+def test_overdraft_is_paid_off_first():
+    clock = Clock()
+    bucket = Bucket(60, clock)
+    assert bucket.take(11) == pytest.approx(10)
+    assert bucket.wait_s() == pytest.approx(11)
+    bucket.take(-11)
+    assert bucket.wait_s() == 0.0
+
+
+async def test_cancelled_waiters_leave_no_slot_behind():
+    limiter, _ = _limiter(1)
+    await limiter.acquire(0)
+    waiting = [asyncio.create_task(limiter.acquire(1)) for _ in range(3)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    limiter.release()  # grants the second ...
+    waiting[1].cancel()  # ... which is cancelled before it runs
+    await asyncio.gather(*waiting[:2], return_exceptions=True)
+    await asyncio.wait_for(waiting[2], 1)
+    assert limiter.state.in_flight == 1
+
+
+async def test_one_lowering_for_all_that_were_in_flight():
+    limiter, clock = _limiter(100)
+    started = clock()
+    clock.now += 1
+    for _ in range(100):
+        limiter.overloaded(started=started, hint_s=None)
+    assert limiter.state.concurrency == 50
+    clock.now += 1
+    limiter.overloaded(started=clock(), hint_s=None)
+    assert limiter.state.concurrency == 25
+
+
+async def test_never_below_one():
+    limiter, clock = _limiter(3)
+    for _ in range(10):
+        clock.now += 1
+        limiter.overloaded(started=clock(), hint_s=None)
+    assert limiter.state.concurrency == 1
+    await asyncio.wait_for(limiter.acquire(0), 1)
+
+
+async def test_finds_its_way_back():
+    """From the bottom back to 100 within about 20 rounds of answers, first doubling."""
+    limiter, clock = _limiter(100)
+    for _ in range(7):
+        clock.now += 1
+        limiter.overloaded(started=clock(), hint_s=None)
+    assert limiter.state.concurrency == 1
+    rounds = []
+    while limiter.state.concurrency < 100:
+        for _ in range(limiter.state.concurrency):
+            limiter.succeeded()
+        rounds.append(limiter.state.concurrency)
+    assert rounds[:4] == [2, 4, 8, 16]
+    assert len(rounds) <= 15
+
+
+async def test_a_pause_holds_everyone():
+    limiter, clock = _limiter(10)
+    limiter.pause(5)
+    waiting = asyncio.create_task(limiter.acquire(0))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    clock.now += 5.1
+    limiter.succeeded()
+    limiter._serve()
+    await asyncio.wait_for(waiting, 1)
+    limiter.aclose()
+
+
+async def test_a_pause_ends_by_itself():
+    limiter = Limiter(10, state=EndpointState())
+    limiter.observe(Quota(0, 0.05))
+    await asyncio.wait_for(limiter.acquire(0), 2)
+    limiter.observe(Quota(3, 60.0))
+    await asyncio.wait_for(limiter.acquire(0), 2)
+
+
+async def test_requests_a_minute():
+    limiter = Limiter(100, requests_per_minute=1200, state=EndpointState())
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    await _fill(limiter, 30)  # 20 at once, then 20 a second
+    assert 0.4 < loop.time() - began < 2
+    limiter.aclose()
+
+
+async def test_an_unused_slot_costs_no_request():
+    limiter, _ = _limiter(10, requests_per_minute=1)
+    for _ in range(5):
+        await asyncio.wait_for(limiter.acquire(0), 1)
+        limiter.refund()
+        limiter.release()
+    assert limiter.state.in_flight == 0
+
+
+async def test_cost_of_a_waiter_does_not_grow():
+    """5,000 slots and 20,000 waiters pass in well under a second of loop time each thousand."""
+    limiter, _ = _limiter(5000)
+    await _fill(limiter, 5000)
+    waiting = [asyncio.create_task(limiter.acquire(n % 4)) for n in range(20_000)]
+    await asyncio.sleep(0)
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    for _ in range(20_000):
+        limiter.release()
+    await asyncio.gather(*waiting)
+    assert loop.time() - began < 5
+    assert limiter.state.in_flight == 5000

@@ -1,0 +1,94 @@
+import pytest
+
+from proverbench.config import Prices
+from proverbench.endpoints.money import Budget, Cost, Spending, assumptions, cache_saving_usd, cost, cost_usd, estimate
+from proverbench.endpoints.usage import Usage
+
+FULL = Prices(input=2.0, cached_input=0.5, cache_write=2.5, output=10.0)
+MILLION = Usage(input=1_000_000, cached_input=400_000, cache_write=100_000, output=200_000)
+
+
+@pytest.mark.parametrize(
+    ("usage", "prices", "expected"),
+    [
+        # 0.5M x 2 + 0.4M x 0.5 + 0.1M x 2.5 + 0.2M x 10 = 1 + 0.2 + 0.25 + 2
+        pytest.param(MILLION, FULL, Cost(3.45), id="all-priced"),
+        # cached and written as input: 1M x 2 + 2
+        pytest.param(MILLION, Prices(input=2.0, output=10.0), Cost(4.0), id="cache-as-input"),
+        pytest.param(MILLION, Prices(input=2.0), Cost(2.0, at_least=True), id="output-unpriced"),
+        pytest.param(Usage(1_000_000, 0, 0, 0), Prices(input=2.0), Cost(2.0), id="unpriced-but-unused"),
+        pytest.param(MILLION, None, Cost(0.0, at_least=True), id="no-prices"),
+        pytest.param(None, FULL, Cost(0.0, at_least=True), id="no-usage"),
+        pytest.param(MILLION, Prices(input=0.0, output=0.0), Cost(0.0), id="free"),
+    ],
+)
+def test_cost(usage, prices, expected):
+    found = cost(usage, prices)
+    assert (found.usd, found.at_least) == (pytest.approx(expected.usd), expected.at_least)
+    assert cost_usd(usage, prices) == (None if expected.at_least else pytest.approx(expected.usd))
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [(Cost(12.345), "$12.35"), (Cost(0.01234), "$0.0123"), (Cost(2.0, at_least=True), "at least $2.00")],
+)
+def test_words(given, text):
+    assert str(given) == text
+
+
+def test_what_the_cache_saved():
+    # 0.4M x (2 - 0.5) saved, 0.1M x (2.5 - 2) more
+    assert cache_saving_usd(MILLION, FULL) == pytest.approx(0.55)
+    assert cache_saving_usd(MILLION, Prices(output=1.0)) is None
+
+
+def test_unknown_usage_makes_it_at_least():
+    spending = Spending(FULL)
+    assert spending.cost == Cost(0.0)
+    spending.add(MILLION)
+    assert not spending.cost.at_least
+    spending.add(None)
+    assert spending.cost.at_least
+    assert spending.calls == 2
+
+
+def test_abandoned_attempts_make_it_at_least():
+    spending = Spending(FULL)
+    spending.add(MILLION, abandoned=1)
+    assert spending.cost.at_least
+    lost = Spending(FULL)
+    lost.lost(2)
+    assert lost.cost == Cost(0.0, at_least=True)
+
+
+def test_forecast_is_the_mean_times_the_calls():
+    spending = Spending(FULL)
+    assert spending.forecast(10) is None
+    spending.add(MILLION)
+    spending.add(MILLION)
+    assert spending.forecast(10).usd == pytest.approx(34.5)
+    spending.add(None)
+    assert spending.forecast(10).usd == pytest.approx(34.5)
+
+
+def test_budget():
+    budget = Budget(max_cost_usd=7.0, roles={"policy": Spending(FULL), "verifier": Spending(FULL)})
+    budget.roles["policy"].add(MILLION)
+    assert budget.exceeded() is None
+    budget.roles["verifier"].add(MILLION)
+    assert budget.exceeded() is None
+    budget.roles["verifier"].add(MILLION)
+    assert budget.exceeded() == "--max-cost 7 reached: $10.35 spent"
+    tokens = Budget(max_tokens_total=1_200_000, roles={"policy": Spending()})
+    tokens.roles["policy"].add(MILLION)
+    assert tokens.exceeded() == "--max-tokens-total 1200000 reached: 1200000 tokens used"
+
+
+def test_estimate():
+    found = estimate([3500, 7000], prices=Prices(input=1.0, output=2.0), output_limit=1000)
+    # 10,500 / 3.5 = 3,000 in, 2 x 1,000 out
+    assert found.usage == Usage(3000, 0, 0, 2000)
+    assert found.cost.usd == pytest.approx(0.007)
+    assert estimate([], prices=None, output_limit=None).cost == Cost(0.0)
+    assert estimate([1], prices=None, output_limit=None).usage.output == 4000
+    assert "verifier 1000" in assumptions({"verifier": found})
