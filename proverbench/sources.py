@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from proverbench.errors import JournalError
+from proverbench.errors import JournalError, RunMismatchError
 from proverbench.journal import CALLS, CallsReader, Ledger
 from proverbench.plan import Plan
 from proverbench.prompts import Template
@@ -56,7 +56,8 @@ class Sources:
         calls: Reads their lines.
 
     Raises:
-        JournalError: If the folder is no run, or a source is damaged; names the file and line.
+        RunMismatchError: If the folder is no run.
+        JournalError: If a source is damaged; names the file and line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -81,13 +82,14 @@ def read_manifest(path: Path) -> Manifest:
     """The manifest of the run at ``path``.
 
     Raises:
-        JournalError: If the folder is no run, or its manifest is damaged or too new.
+        RunMismatchError: If the folder is no run.
+        JournalError: If its manifest is damaged or too new.
     """
     file = path / MANIFEST
     try:
         raw = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        raise JournalError(f"{path} is no saved run: it has no {MANIFEST}") from None
+        raise RunMismatchError(f"{path} is no saved run: it has no {MANIFEST}") from None
     except OSError as exc:
         raise JournalError(f"cannot read {file}: {exc.strerror}") from exc
     try:

@@ -29,7 +29,7 @@ def print_scores(summary: Summary, path: Path) -> None:
         console.print("A split has scores only when all its records are complete.")
     if any(interval.get("unreliable") for split in shown.values() for interval in (split.intervals or {}).values()):
         console.print(
-            "* few problems, or none or all of them succeed: the interval says too little (see `wilson` in summary.json)"
+            "* few problems, or all or none succeed: read the interval under `wilson` in summary.json instead"
         )
     for role, reasons in summary.invalid.items():
         if reasons:

@@ -1,0 +1,32 @@
+"""Shared fixtures: the command in this process, and a rehearsal endpoint."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from proverbench.cli import main
+from proverbench.rehearse import GeneratedReplies, RehearseServer
+from tests.support import Ended
+
+
+@pytest.fixture
+def command(capfd, monkeypatch, tmp_path):
+    """``command("run", "--data", …)`` runs it in this process, in an empty folder, and tells how it ended."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str | Path) -> Ended:
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments], prog_name="proverbench")
+        out, err = capfd.readouterr()
+        return Ended(int(ended.value.code or 0), out, err)
+
+    return run
+
+
+@pytest.fixture
+def server() -> Iterator[RehearseServer]:
+    """A rehearsal endpoint whose repeats differ, by each request's own seed."""
+    with RehearseServer.in_thread(replies=GeneratedReplies(vary="seed")) as running:
+        yield running

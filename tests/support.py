@@ -1,0 +1,84 @@
+"""What tests share: where things are, a command in a process of its own, small inputs."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SHARED = ROOT.parent / "shared"
+"""Real data and vectors, where they are at hand; tests that need them skip where they are not."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run_process(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, timeout_s: float = 60) -> Ended:
+    """Run ``proverbench ARGUMENTS`` in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "proverbench", *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def write_config(path: Path, base_url: str, *, concurrency: int = 16, more: str = "", model: str = "m") -> Path:
+    """A config of all three roles at one OpenAI-compatible endpoint."""
+    roles = "".join(
+        f'[{role}]\nendpoint = "here"\nmodel = "{model}-{role}"\ngeneration = {{ max_tokens = 500, seed = 7 }}\n'
+        for role in ("policy", "verifier", "meta")
+    )
+    path.write_text(
+        f'[endpoint.here]\nbase_url = "{base_url}"\nconcurrency = {concurrency}\n{more}\n{roles}', encoding="utf-8"
+    )
+    return path
+
+
+def write_rows(path: Path, rows: list[dict[str, object]]) -> Path:
+    """A JSONL file."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def problem_rows(n: int) -> list[dict[str, object]]:
+    """Problems p0, p1, … of both published domains in turn."""
+    return [
+        {
+            "problem_id": f"p{i}",
+            "problem": f"Prove statement number {i}.",
+            "reference_solution": f"Reference {i}.",
+            "domain": "ugd" if i % 2 == 0 else "qe",
+            "subject": "Algebra",
+        }
+        for i in range(n)
+    ]
+
+
+def proof_rows(n: int) -> list[dict[str, object]]:
+    """Annotated proofs v0, v1, …, every second one with a fatal error in step 1."""
+    return [
+        {
+            **problem_rows(n)[i],
+            "proof_id": f"v{i}",
+            "steps": ["First.", "Second.", "Third."],
+            "annotation": {
+                "first_fatal_error_step": 1 if i % 2 else -1,
+                "recoverable_error_steps": [-1],
+                "reviewer_comment": f"Comment {i}.",
+            },
+        }
+        for i in range(n)
+    ]
