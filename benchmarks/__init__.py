@@ -1,0 +1,1 @@
+"""Speed and memory, measured as ratios in one run: ``python -m benchmarks`` (docs/performance.md)."""

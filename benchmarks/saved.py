@@ -1,0 +1,95 @@
+"""Large saved runs, written without calling anything, for what works offline."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.tool import Work, write_config, write_problems
+from proverbench.prepare import Options, prepare_new
+from proverbench.records import CallLine
+from proverbench.rehearse.replies import GeneratedReplies
+from proverbench.rehearse.wire import Ask
+from proverbench.session import Session
+
+_VARIANTS = 32
+_PROMPTS = {"policy": "Write <step> elements.", "verifier": "Give <assessment>. <step0>\n\na\n\n</step0>"}
+
+
+def write_run(
+    folder: Path,
+    work: Work,
+    *,
+    reply_bytes: int = 200,
+    origin: str = "http://127.0.0.1:9",
+    but_last: int = 0,
+    shard: str | None = None,
+) -> Path:
+    """A finished run in ``folder/run``.
+
+    Args:
+        folder: Does not exist yet.
+        work: How large.
+        reply_bytes: About how long each reply is.
+        origin: Where a resumed session would ask.
+        but_last: So many calls at the end are left unanswered.
+        shard: ``i/n``: only that part of the problems.
+
+    Returns:
+        The run's folder.
+    """
+    folder.mkdir(parents=True)
+    write_problems(folder / "data.jsonl", work)
+    write_config(folder / "config.toml", origin, concurrency=64)
+    options = Options(
+        data=folder / "data.jsonl",
+        config=folder / "config.toml",
+        samples=work.samples,
+        repeats=work.repeats,
+        shard=shard,
+    )
+    prepared = prepare_new("prover", options)
+    session = Session.create(folder / "run", prepared.draft)
+    ids = [row.problem_id for row in session.sources.rows]
+    session.release()
+    lines = list(_lines(ids, work, reply_bytes)) if but_last else _lines(ids, work, reply_bytes)
+    if isinstance(lines, list):
+        del lines[-but_last:]
+    with (folder / "run" / "calls.jsonl").open("ab") as calls:
+        for line in lines:
+            calls.write(line)
+    return folder / "run"
+
+
+def _lines(ids: list[str], work: Work, reply_bytes: int) -> Iterator[bytes]:
+    texts = {role: _texts(role, reply_bytes) for role in _PROMPTS}
+    encode = msgspec.json.Encoder().encode
+    usage = {"prompt_tokens": 700, "completion_tokens": 500, "total_tokens": 1200}
+    n = 0
+    for problem_id in ids:
+        for sample in range(work.samples):
+            for role, repeats in (("policy", 1), ("verifier", work.repeats)):
+                for repeat in range(repeats):
+                    n += 1
+                    line = CallLine(
+                        role=role,  # type: ignore[arg-type]
+                        id=problem_id,
+                        sample=sample,
+                        repeat=repeat,
+                        prompt_sha256="0" * 64,
+                        text=texts[role][n * 7919 % _VARIANTS],
+                        finish_reason="stop",
+                        usage=usage,
+                        model="mock",
+                        latency_s=1.0,
+                        at="2026-01-01T00:00:00.000Z",
+                    )
+                    yield encode(line) + b"\n"
+
+
+def _texts(role: str, reply_bytes: int) -> list[str]:
+    make = GeneratedReplies(accept_rate=0.7, min_chars=reply_bytes)
+    return [
+        str(make(Ask("chat", "mock", f"{_PROMPTS[role]} {n}", None, False, False, None, 0), 0).content)
+        for n in range(_VARIANTS)
+    ]

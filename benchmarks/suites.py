@@ -1,0 +1,281 @@
+"""What is measured: one function a suite. Each adds to the results as it goes."""
+
+import itertools
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from benchmarks import tool
+from benchmarks.measure import Results, Usage, cores, mock, python, require, run
+from benchmarks.mock import latencies
+from benchmarks.saved import write_run
+from benchmarks.schedule import ideal_makespan
+from benchmarks.tool import COMMAND, Work
+from proverbench.rehearse.profile import Latency
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How much is measured."""
+
+    rounds: int
+    quick: bool
+    inspect_python: str | None = None
+    """A Python that has Inspect AI, or None."""
+    in_flight: tuple[int, ...] = (64, 256, 1000)
+    calls: int = 4400
+    """Of one measurement of throughput; start-up weighs the more, the fewer there are."""
+
+    def scaled(self, full: int, quick: int) -> int:
+        """One of two sizes."""
+        return quick if self.quick else full
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="proverbench-bench-") as folder:
+        yield Path(folder)
+
+
+class _Client:
+    """One thing that makes calls, measured as a whole process against the mock."""
+
+    def __init__(self, name: str, measure: Callable[[Path, str, Work, int], Usage]) -> None:
+        self.name = name
+        self.measure = measure
+        self.rates: dict[int, list[float]] = {}
+        self.cpu_ms: dict[int, list[float]] = {}
+
+
+def throughput(results: Results, options: Options) -> None:
+    """Calls a second and CPU a call, of the tool and of the yardsticks, in turn, on one core."""
+    server_core, client_core = cores()
+    work = Work.of(options.scaled(options.calls, 360))
+    clients = [_tool_client(kind, client_core) for kind in ("openai", "anthropic")]
+    clients += [_sdk_client(name, client_core) for name in _SDKS]
+    if options.inspect_python is not None:
+        clients.append(_inspect_client(options.inspect_python, client_core))
+    with mock(core=server_core) as server:
+        for in_flight in options.in_flight:
+            for _ in range(options.rounds):
+                for client in clients:
+                    _measure_once(client, server.origin, work, in_flight)
+            for client in clients:
+                results.add("throughput", f"{client.name}, {in_flight} in flight", client.rates[in_flight], "calls/s")
+                results.add(
+                    "throughput", f"{client.name}, {in_flight} in flight, CPU", client.cpu_ms[in_flight], "ms/call"
+                )
+    _ratios(results, {client.name: client for client in clients}, options.in_flight)
+
+
+_SDKS = ("openai-aiohttp", "openai", "anthropic-aiohttp", "anthropic", "aiohttp")
+
+
+def _measure_once(client: _Client, origin: str, work: Work, in_flight: int) -> None:
+    with _scratch() as folder:
+        usage = client.measure(folder / "work", origin, work, in_flight)
+    client.rates.setdefault(in_flight, []).append(work.calls / usage.seconds)
+    client.cpu_ms.setdefault(in_flight, []).append(1000 * usage.cpu_s / work.calls)
+
+
+def _tool_client(kind: str, core: int | None) -> _Client:
+    return _Client(
+        f"proverbench ({kind})",
+        lambda folder, origin, work, in_flight: tool.measure(
+            folder, origin, work, concurrency=in_flight, kind=kind, core=core
+        ),
+    )
+
+
+def _sdk_client(name: str, core: int | None) -> _Client:
+    def measure(_: Path, origin: str, work: Work, in_flight: int) -> Usage:
+        sizes = ("--calls", str(work.calls), "--in-flight", str(in_flight))
+        return require(run(python("-m", "benchmarks.clients", name, origin, *sizes), core=core))
+
+    return _Client(name, measure)
+
+
+def _inspect_client(interpreter: str, core: int | None) -> _Client:
+    def measure(_: Path, origin: str, work: Work, in_flight: int) -> Usage:
+        sizes = ("--proofs", str(work.problems * work.samples), "--repeats", str(work.repeats))
+        command = [interpreter, "-m", "benchmarks.inspect_chain", origin, *sizes, "--in-flight", str(in_flight)]
+        return require(run(command, core=core))
+
+    return _Client("inspect ai", measure)
+
+
+def _ratios(results: Results, clients: dict[str, _Client], in_flight: tuple[int, ...]) -> None:
+    """Round by round, so that what slowed the machine for a while slows both sides."""
+    for kind in ("openai", "anthropic"):
+        ours, fast, default = clients[f"proverbench ({kind})"], clients[f"{kind}-aiohttp"], clients[kind]
+        for n in in_flight:
+            cpu = [a / b for a, b in zip(ours.cpu_ms[n], fast.cpu_ms[n], strict=True)]
+            results.add("ratio", f"{kind}, {n} in flight: CPU a call, tool / SDK on aiohttp", cpu, "×", "at most 1.25")
+            rate = [a / b for a, b in zip(ours.rates[n], default.rates[n], strict=True)]
+            note = "at least 3" if n == 1000 else ""
+            results.add("ratio", f"{kind}, {n} in flight: calls/s, tool / default SDK", rate, "×", note)
+
+
+def latency(results: Results, options: Options) -> None:
+    """Makespans with latency: against the bound with one, against the ideal scheduler with a long tail."""
+    server_core, client_core = cores()
+    fixed = [(256, 1.0, 0.95), (1000, 1.0, 0.70), (5000, 30.0, 0.0)]
+    for in_flight, seconds, target in fixed[:1] if options.quick else fixed:
+        work = Work.of(options.scaled(max(9 * in_flight, 4400), 1200))
+        shares = []
+        for _ in range(1 if seconds > 5 else options.rounds):
+            made = _makespan(f"fixed:{seconds}", work, in_flight, server_core, client_core)
+            ideal = ideal_makespan(work, itertools.repeat(seconds), in_flight=in_flight)
+            shares.append(ideal / made)
+        note = f"at least {target:.0%}" if target else "works"
+        results.add("latency", f"{seconds:g} s, {in_flight} in flight: ideal / makespan", shares, "", note)
+    tails = [(256, 1.0, 0.6), (256, 1.0, 1.2), (1000, 3.0, 0.6), (1000, 3.0, 1.2)]
+    for in_flight, median_s, sigma in tails[:1] if options.quick else tails:
+        work = Work(245, 4, 8) if not options.quick else Work.of(1200)
+        spec = f"lognormal:{median_s},{sigma}"
+        ideal = ideal_makespan(work, latencies(Latency.parse(spec)), in_flight=in_flight)
+        ratios = [
+            _makespan(spec, work, in_flight, server_core, client_core) / ideal for _ in range(min(options.rounds, 2))
+        ]
+        results.add("latency", f"{spec}, {in_flight} in flight: makespan / ideal", ratios, "×", "at most 1.10")
+
+
+def _makespan(spec: str, work: Work, in_flight: int, server_core: int | None, client_core: int | None) -> float:
+    """Seconds from the first request to the last answer, as the mock saw them."""
+    with _scratch() as folder, mock("--latency", spec, core=server_core) as server:
+        tool.measure(folder / "work", server.origin, work, concurrency=in_flight, core=client_core)
+        stats = server.stats()
+    if stats["max_in_flight"] > in_flight:
+        raise SystemExit(f"{stats['max_in_flight']} were in flight, more than the {in_flight} configured")
+    return float(stats["last_at"] - stats["first_at"])
+
+
+def memory(results: Results, options: Options) -> None:
+    """Peak memory of runs of two lengths, and with more in flight."""
+    small, large = options.scaled(10_000, 600), options.scaled(100_000, 2_400)
+    peaks = {}
+    with mock() as server:
+        for calls in (small, large):
+            with _scratch() as folder:
+                work = Work.of(calls)
+                peaks[calls] = tool.measure(folder / "work", server.origin, work, concurrency=256).peak_mb
+            results.add("memory", f"{calls:,} calls, 256 in flight: peak", [peaks[calls]], "MB")
+    growth = (peaks[large] - peaks[small]) * 1e6 / (large - small)
+    results.add("memory", f"from {small:,} to {large:,} calls", [growth], "bytes/call")
+    results.add("memory", f"peak at {large:,} / at {small:,}", [peaks[large] / peaks[small]], "×", "at most 1.10")
+    few, many = 64, options.scaled(2000, 512)
+    held = {}
+    with mock("--latency", "fixed:2") as server:
+        for in_flight in (few, many):
+            with _scratch() as folder:
+                work = Work.of(options.scaled(2 * many, 600))
+                held[in_flight] = tool.measure(folder / "work", server.origin, work, concurrency=in_flight).peak_mb
+    results.add(
+        "memory",
+        f"from {few} to {many} in flight",
+        [(held[many] - held[few]) * 1e3 / (many - few)],
+        "kB/call in flight",
+    )
+
+
+def lag(results: Results, options: Options) -> None:
+    """How long the event loop is held up: by replies of 1 MB, and by thousands of failures."""
+    for what, mocked, more, calls, exit_code in (
+        (
+            "1 MB replies, 64 in flight",
+            ("--reply-bytes", "1000000", "--latency", "fixed:0.2"),
+            "",
+            options.scaled(900, 90),
+            0,
+        ),
+        (
+            "every other request fails, 256 in flight",
+            ("--failing", "0.5"),
+            "max_retries = 20",
+            options.scaled(4400, 360),
+            0,
+        ),
+    ):
+        worst = []
+        for _ in range(options.rounds):
+            with _scratch() as folder, mock(*mocked) as server:
+                (folder / "work").mkdir()
+                in_flight = 64 if "MB" in what else 256
+                command = tool.prepare(folder / "work", server.origin, Work.of(calls), concurrency=in_flight, more=more)
+                command[1:3] = ["-m", "benchmarks.lag"]
+                usage = require(run(command), exit_code=exit_code)
+            found = re.search(r"worst lag ([\d.]+)", usage.output)
+            worst.append(1000 * float(found[1]) if found else float("nan"))
+        results.add("lag", f"{what}: worst of the event loop", worst, "ms", "under 100")
+
+
+def offline(results: Results, options: Options) -> None:
+    """Saved runs: score, report, merge, open to resume."""
+    sizes = (options.scaled(100_000, 2_000), options.scaled(1_000_000, 20_000))
+    for judgments in sizes:
+        with _scratch() as folder:
+            work = Work(-(-judgments // 16))
+            path = write_run(folder / "work", work)
+            size_mb = (path / "calls.jsonl").stat().st_size / 1e6
+            _offline_once(results, f"score, {judgments:,} judgments, {size_mb:,.0f} MB", "score", str(path))
+            if find_spec("proverbench.cli.report"):
+                page = str(folder / "report.html")
+                _offline_once(results, f"report, {judgments:,} judgments", "report", str(path), "-o", page)
+    if find_spec("proverbench.cli.merge"):
+        for judgments in sizes:
+            with _scratch() as folder:
+                work = Work(-(-judgments // 16))
+                shards = [str(write_run(folder / f"shard{i}", work, shard=f"{i}/2")) for i in (1, 2)]
+                merged = str(folder / "merged")
+                _offline_once(results, f"merge of two shards, {judgments:,} judgments", "merge", *shards, "-o", merged)
+    _open_to_resume(results, options)
+
+
+def _offline_once(results: Results, what: str, *command: str) -> None:
+    usage = require(run(python("-c", COMMAND, *command)))
+    results.add("offline", what, [usage.seconds], "s")
+    results.add("offline", f"{what}: peak", [usage.peak_mb], "MB")
+
+
+def _open_to_resume(results: Results, options: Options) -> None:
+    """From the start of the process to the first call of a resumed run."""
+    calls = options.scaled(100_000, 2_000)
+    with _scratch() as folder, mock() as server:
+        path = write_run(folder / "work", Work.of(calls), reply_bytes=8000, origin=server.origin, but_last=8)
+        start = time.monotonic()
+        usage = require(run(python("-c", COMMAND, "run", "--resume", str(path))))
+        stats = server.stats()
+    if stats["requests"] != 8:
+        raise SystemExit(f"a resumed run asked {stats['requests']} calls instead of the 8 that were missing")
+    results.add("offline", f"resume of {calls:,} calls of 8 KB: to the first call", [stats["first_at"] - start], "s")
+    results.add("offline", f"resume of {calls:,} calls of 8 KB: whole process", [usage.seconds], "s")
+
+
+def startup(results: Results, options: Options) -> None:
+    """Commands that do next to nothing."""
+    with _scratch() as folder:
+        work = Work(20)
+        dry_run = [*tool.prepare(folder, "http://127.0.0.1:9", work, concurrency=4), "--dry-run"]
+        for what, command in (
+            ("python -c pass", python("-c", "pass")),
+            ("proverbench --help", python("-c", COMMAND, "--help")),
+            ("proverbench run --dry-run", dry_run),
+        ):
+            usages = [require(run(command)) for _ in range(max(3, options.rounds))]
+            results.add("start-up", what, [usage.seconds for usage in usages], "s")
+            results.add("start-up", f"{what}: CPU", [usage.cpu_s for usage in usages], "s")
+
+
+SUITES: dict[str, Callable[[Results, Options], None]] = {
+    "startup": startup,
+    "throughput": throughput,
+    "latency": latency,
+    "memory": memory,
+    "lag": lag,
+    "offline": offline,
+}
