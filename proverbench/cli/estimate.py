@@ -4,8 +4,15 @@ from collections.abc import Iterator
 
 import click
 
-from proverbench.endpoints.http import output_limit
-from proverbench.endpoints.money import CHARS_PER_TOKEN, DEFAULT_OUTPUT_TOKENS, Cost, Estimate, assumptions, estimate
+from proverbench.endpoints.money import (
+    CHARS_PER_TOKEN,
+    DEFAULT_OUTPUT_TOKENS,
+    Cost,
+    Estimate,
+    assumptions,
+    estimate,
+    output_limit,
+)
 from proverbench.prepare import Prepared
 from proverbench.prompts import render_meta, render_policy, render_verifier
 from proverbench.records import Proof, Role, Row, Verdict

@@ -20,6 +20,7 @@ from proverbench.endpoints.classify import (
     read_error,
 )
 from proverbench.endpoints.limits import Quota
+from proverbench.endpoints.money import output_limit
 from proverbench.endpoints.retry import hint_in, parse_retry_after, quotas
 from proverbench.endpoints.seeds import call_seed
 from proverbench.endpoints.sse import Event, iter_events
@@ -30,7 +31,6 @@ _IDLE_S = 600.0
 """A connection on which nothing comes for so long is likely to be cut somewhere on its way."""
 _TOKENS_PER_S = 128_000 / 3600
 """A slow model; with it both SDKs reckon how long an answer of a given length may take."""
-_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 T = TypeVar("T")
 OnQuota = Callable[[Quota], None]
@@ -46,14 +46,6 @@ class Wire:
     seed: int | None
     stream: bool
     output_limit: int | None
-
-
-def output_limit(generation: Mapping[str, Any]) -> int | None:
-    """The most tokens that an answer may have, as far as ``generation`` says."""
-    extra = generation.get("extra_body")
-    tables = [generation, extra] if isinstance(extra, dict) else [generation]
-    found = [table[name] for table in tables for name in _LIMITS if isinstance(table.get(name), int)]
-    return max(found, default=None)
 
 
 def wants_stream(endpoint: EndpointConfig, limit: int | None) -> bool:

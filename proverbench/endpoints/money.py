@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from proverbench.config import Prices
 from proverbench.endpoints.usage import NO_USAGE, Usage
@@ -10,6 +11,7 @@ CHARS_PER_TOKEN = 3.5
 """Assumed of prompts before any call: between English prose (about 4) and dense LaTeX (about 3)."""
 DEFAULT_OUTPUT_TOKENS = 4000
 """Assumed of an answer where the config sets no limit."""
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,14 @@ class Budget:
         if self.max_tokens_total is not None and self.tokens >= self.max_tokens_total:
             return f"--max-tokens-total {self.max_tokens_total} reached: {self.tokens} tokens used"
         return None
+
+
+def output_limit(generation: Mapping[str, Any]) -> int | None:
+    """The most tokens that an answer may have, as far as ``generation`` says."""
+    extra = generation.get("extra_body")
+    tables = [generation, extra] if isinstance(extra, dict) else [generation]
+    found = [table[name] for table in tables for name in _LIMITS if isinstance(table.get(name), int)]
+    return max(found, default=None)
 
 
 @dataclass(frozen=True, slots=True)
