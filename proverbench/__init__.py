@@ -1,1 +1,80 @@
-"""Language-model proofs, written and judged: ProverBench and VerifierBench."""
+"""Language-model proofs, written and judged: ProverBench and VerifierBench.
+
+The names below are what a notebook needs; each is loaded when it is first used, so that importing the package, or
+asking a command for its help, loads nothing heavy.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from proverbench.api import run_prover, run_verifier
+    from proverbench.data import load_problems, load_proofs
+    from proverbench.errors import (
+        ConfigError,
+        DataError,
+        EndpointError,
+        InvalidReply,
+        JournalError,
+        PromptError,
+        ProverBenchError,
+        RunMismatchError,
+        UserInputError,
+    )
+    from proverbench.frames import load
+    from proverbench.metrics.proverbench import score_prover
+    from proverbench.metrics.verifierbench import score_verifier
+    from proverbench.parsing import parse_level, parse_steps, parse_verdict
+    from proverbench.prompts import render_prompt
+
+_HOMES = {
+    "ConfigError": "errors",
+    "DataError": "errors",
+    "EndpointError": "errors",
+    "InvalidReply": "errors",
+    "JournalError": "errors",
+    "PromptError": "errors",
+    "ProverBenchError": "errors",
+    "RunMismatchError": "errors",
+    "UserInputError": "errors",
+    "load": "frames",
+    "load_problems": "data",
+    "load_proofs": "data",
+    "parse_level": "parsing",
+    "parse_steps": "parsing",
+    "parse_verdict": "parsing",
+    "render_prompt": "prompts",
+    "run_prover": "api",
+    "run_verifier": "api",
+    "score_prover": "metrics.proverbench",
+    "score_verifier": "metrics.verifierbench",
+}
+
+__all__ = [
+    "ConfigError",
+    "DataError",
+    "EndpointError",
+    "InvalidReply",
+    "JournalError",
+    "PromptError",
+    "ProverBenchError",
+    "RunMismatchError",
+    "UserInputError",
+    "load",
+    "load_problems",
+    "load_proofs",
+    "parse_level",
+    "parse_steps",
+    "parse_verdict",
+    "render_prompt",
+    "run_prover",
+    "run_verifier",
+    "score_prover",
+    "score_verifier",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

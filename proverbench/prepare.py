@@ -1,6 +1,7 @@
 """From options to a run's draft: everything is read and checked here, all faults at once, before any call."""
 
-from collections.abc import Callable, Mapping
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -27,7 +28,7 @@ from proverbench.records import (
     Task,
 )
 from proverbench.session import Draft
-from proverbench.sources import MANIFEST, Sources, read_manifest
+from proverbench.sources import MANIFEST, Sources, encode_rows, read_manifest
 from proverbench.version import __version__
 
 T = TypeVar("T")
@@ -112,36 +113,68 @@ def prepare_new(task: Task, options: Options) -> Prepared:
     faults.refuse_if_any()
     if config is None or dataset is None or rows is None or templates is None or identities is None:
         raise AssertionError("every missing part is a fault")
+    draft = build_draft(task, options, config, dataset.sha256, rows, templates, identities, given)
+    return Prepared(draft, config)
+
+
+def build_draft(
+    task: Task,
+    options: Options,
+    config: Config,
+    data_sha256: str,
+    rows: Sequence[Row],
+    templates: Mapping[Role, Template],
+    identities: Mapping[Role, RoleIdentity],
+    given: GivenProofs | None = None,
+) -> Draft:
+    """The draft of a new run, from parts that were checked."""
     if given is not None:
-        identities["policy"] = RoleIdentity(model=GIVEN, kind=GIVEN)
-    return Prepared(
-        Draft(
-            identity=Identity(
-                task=task,
-                roles=_ordered(identities),
-                prompt_sha256={role: template.sha256 for role, template in templates.items()},
-                own_prompts=[role for role, template in templates.items() if template.own],
-                use_reference_solution=use_reference,
-                neutralise=_default(options.neutralise, True),
-                data_sha256=dataset.sha256,
-                proofs_sha256=given.sha256 if given else None,
-            ),
-            extent=Extent(
-                rows=len(rows),
-                samples=_samples(task, options.samples, given),
-                verifier_repeats=_default(options.repeats, DEFAULT_REPEATS[task]),
-                meta=options.meta,
-                domain=options.domain,
-                limit=options.limit,
-                shard=options.shard,
-            ),
-            operation=_operation(config, options),
-            rows=rows,
-            templates=templates,
-            given=_given_lines(given, rows, options.samples) if given else (),
+        identities = {"policy": RoleIdentity(model=GIVEN, kind=GIVEN), **identities}
+    return Draft(
+        identity=Identity(
+            task=task,
+            roles=_ordered(identities),
+            prompt_sha256={role: template.sha256 for role, template in templates.items()},
+            own_prompts=[role for role, template in templates.items() if template.own],
+            use_reference_solution=_default(options.use_reference_solution, task == "prover"),
+            neutralise=_default(options.neutralise, True),
+            data_sha256=data_sha256,
+            proofs_sha256=given.sha256 if given else None,
         ),
-        config,
+        extent=Extent(
+            rows=len(rows),
+            samples=_samples(task, options.samples, given),
+            verifier_repeats=_default(options.repeats, DEFAULT_REPEATS[task]),
+            meta=options.meta,
+            domain=options.domain,
+            limit=options.limit,
+            shard=options.shard,
+        ),
+        operation=_operation(config, options),
+        rows=rows,
+        templates=templates,
+        given=_given_lines(given, rows, options.samples) if given else (),
     )
+
+
+def prepare_rows(task: Task, rows: Sequence[Row], config: Config, options: Options) -> Prepared:
+    """As :func:`prepare_new`, for rows that are in memory; their hash stands for the data file's.
+
+    Raises:
+        UserInputError: Lists every fault of config and prompts.
+    """
+    faults = _Faults()
+    roles = asked_roles(task, meta=options.meta, given=False)
+    faults.attempt(lambda: config.require(roles))
+    faults.refuse_if_any()
+    use_reference = _default(options.use_reference_solution, task == "prover")
+    templates = faults.attempt(lambda: _templates(roles, options.prompts, use_reference))
+    identities = faults.attempt(lambda: _role_identities(config, roles))
+    faults.refuse_if_any()
+    if templates is None or identities is None:
+        raise AssertionError("every missing part is a fault")
+    digest = hashlib.sha256(encode_rows(rows)).hexdigest()
+    return Prepared(build_draft(task, options, config, digest, rows, templates, identities), config)
 
 
 def prepare_resumed(task: Task, path: Path, options: Options) -> Prepared:
@@ -350,7 +383,7 @@ def _samples(task: Task, asked: int | None, given: GivenProofs | None) -> int:
     return _default(asked, given.samples if given else 1)
 
 
-def _given_lines(given: GivenProofs, rows: list[Row], samples: int | None) -> list[CallLine]:
+def _given_lines(given: GivenProofs, rows: Sequence[Row], samples: int | None) -> list[CallLine]:
     """The given proofs of the selected rows as answered policy calls."""
     at = now()
     wanted = {row.problem_id for row in rows}

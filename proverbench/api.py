@@ -1,0 +1,161 @@
+"""Both benchmarks from Python: async generators of records, over configured endpoints.
+
+To leave one early, hold it in ``contextlib.aclosing``: that ends its calls and gives the run's folder free at once.
+"""
+
+import tempfile
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from proverbench.config import Config, load_config
+from proverbench.derive import build_record
+from proverbench.endpoints.factory import close_callers, open_callers
+from proverbench.errors import ConfigError
+from proverbench.pipeline import Pipeline
+from proverbench.prepare import DEFAULT_REPEATS, Options, Prepared, prepare_rows
+from proverbench.records import Problem, Proof, ProofRecord, Role, Row, Task
+from proverbench.runfolder import retract_derived, write_derived
+from proverbench.session import Session
+from proverbench.sources import MANIFEST
+
+
+def run_prover(
+    problems: Sequence[Problem],
+    config: Config | Path | str,
+    *,
+    samples: int = 1,
+    verifier_repeats: int = DEFAULT_REPEATS["prover"],
+    use_reference_solution: bool = True,
+    neutralise: bool = True,
+    generation_prompt: Path | None = None,
+    verifier_prompt: Path | None = None,
+    folder: Path | str | None = None,
+) -> AsyncGenerator[ProofRecord, None]:
+    """ProverBench: sample proofs and have them judged.
+
+    Args:
+        problems: The problems, e.g. ``load_problems(path).rows``.
+        config: A config, or the path of one; needs ``[policy]`` and ``[verifier]``.
+        samples: S, at least 1.
+        verifier_repeats: R, at least 1.
+        use_reference_solution: Whether the verifier sees the reference solution.
+        neutralise: Whether tags in shown texts are neutralised.
+        generation_prompt: Your template instead of the project's.
+        verifier_prompt: Likewise.
+        folder: Where to keep the run. A run that is there already is continued, and grown if more is asked now. None
+            keeps nothing.
+
+    Yields:
+        A record as soon as its calls are all done, in order of completion; those of a continued run too. A record with
+        ``complete`` False has an unanswered call.
+
+    Raises:
+        UserInputError: Config, prompts or an existing run do not fit; nothing was called.
+        EndpointError: A fault that every call would meet, such as a wrong key; what was answered is in the folder.
+        JournalError: The folder cannot be written.
+    """
+    options = Options(
+        samples=samples,
+        repeats=verifier_repeats,
+        use_reference_solution=use_reference_solution,
+        neutralise=neutralise,
+        prompts=_given({"policy": generation_prompt, "verifier": verifier_prompt}),
+    )
+    return _run("prover", problems, config, options, folder)
+
+
+def run_verifier(
+    proofs: Sequence[Proof],
+    config: Config | Path | str,
+    *,
+    verifier_repeats: int = DEFAULT_REPEATS["verifier"],
+    meta: bool = False,
+    use_reference_solution: bool = False,
+    neutralise: bool = True,
+    verifier_prompt: Path | None = None,
+    meta_prompt: Path | None = None,
+    folder: Path | str | None = None,
+) -> AsyncGenerator[ProofRecord, None]:
+    """VerifierBench: judge human-annotated proofs.
+
+    Args:
+        proofs: The proofs, e.g. ``load_proofs(path).rows``.
+        config: A config, or the path of one; needs ``[verifier]``, and ``[meta]`` with ``meta``.
+        verifier_repeats: R, at least 1.
+        meta: Whether a meta-verifier grades each valid judgment.
+        use_reference_solution: Whether judges see the reference solution.
+        neutralise: As in :func:`run_prover`, as are the rest.
+        verifier_prompt: Your template instead of the project's.
+        meta_prompt: Likewise.
+        folder: As in :func:`run_prover`.
+
+    Yields:
+        As :func:`run_prover`.
+
+    Raises:
+        UserInputError, EndpointError, JournalError: As :func:`run_prover`.
+    """
+    options = Options(
+        repeats=verifier_repeats,
+        meta=meta,
+        use_reference_solution=use_reference_solution,
+        neutralise=neutralise,
+        prompts=_given({"verifier": verifier_prompt, "meta": meta_prompt}),
+    )
+    return _run("verifier", proofs, config, options, folder)
+
+
+def _given(prompts: Mapping[Role, Path | None]) -> dict[Role, Path]:
+    return {role: path for role, path in prompts.items() if path is not None}
+
+
+async def _run(
+    task: Task, rows: Sequence[Row], config: Config | Path | str, options: Options, folder: Path | str | None
+) -> AsyncGenerator[ProofRecord, None]:
+    for name, value in (("samples", options.samples), ("verifier_repeats", options.repeats)):
+        if value is not None and value < 1:
+            raise ConfigError(f"{name} is {value!r}; give an integer of at least 1")
+    prepared = prepare_rows(task, rows, config if isinstance(config, Config) else load_config(config), options)
+    if folder is not None:
+        async with aclosing(_records(prepared, Path(folder))) as records:
+            async for record in records:
+                yield record
+        return
+    with tempfile.TemporaryDirectory(prefix="proverbench-") as scratch:
+        async with aclosing(_records(prepared, Path(scratch))) as records:
+            async for record in records:
+                yield record
+
+
+async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord, None]:
+    draft = prepared.draft
+    opened = await open_callers(prepared.config, list(draft.identity.roles))
+    try:
+        session = _open(path, prepared)
+        pipeline = Pipeline(session, {role: opened[role] for role in draft.identity.roles})
+        try:
+            async with aclosing(pipeline.run()) as proofs:
+                async for proof in proofs:
+                    yield build_record(session.sources, proof)
+            if pipeline.fault is not None:
+                raise pipeline.fault
+        finally:
+            await session.stop(pipeline.reason or "done")
+            write_derived(session.sources)
+            session.release()
+    finally:
+        await close_callers(opened)
+
+
+def _open(path: Path, prepared: Prepared) -> Session:
+    if not (path / MANIFEST).exists():
+        return Session.create(path, prepared.draft, on_start=retract_derived)
+    session = Session(path, on_start=retract_derived)
+    try:
+        session.check_growth(prepared.draft)
+        session.grow(prepared.draft)
+    except BaseException:
+        session.release()
+        raise
+    return session

@@ -1,0 +1,106 @@
+"""What notebooks use."""
+
+from contextlib import aclosing
+
+import pytest
+
+import proverbench
+from proverbench import (
+    ConfigError,
+    EndpointError,
+    RunMismatchError,
+    load_problems,
+    load_proofs,
+    run_prover,
+    run_verifier,
+    score_prover,
+    score_verifier,
+)
+from proverbench.rehearse import Profile
+from tests.support import problem_rows, proof_rows, write_config, write_rows
+
+
+@pytest.fixture
+def problems(tmp_path):
+    return load_problems(write_rows(tmp_path / "problems.jsonl", problem_rows(4))).rows
+
+
+@pytest.fixture
+def proofs(tmp_path):
+    return load_proofs(write_rows(tmp_path / "proofs.jsonl", proof_rows(4))).rows
+
+
+@pytest.fixture
+def config(tmp_path, server):
+    return write_config(tmp_path / "config.toml", server.base_url)
+
+
+def test_the_public_names_are_pinned():
+    assert proverbench.__all__ == [
+        "ConfigError",
+        "DataError",
+        "EndpointError",
+        "InvalidReply",
+        "JournalError",
+        "PromptError",
+        "ProverBenchError",
+        "RunMismatchError",
+        "UserInputError",
+        "load",
+        "load_problems",
+        "load_proofs",
+        "parse_level",
+        "parse_steps",
+        "parse_verdict",
+        "render_prompt",
+        "run_prover",
+        "run_verifier",
+        "score_prover",
+        "score_verifier",
+    ]
+    assert all(getattr(proverbench, name) is not None for name in proverbench.__all__)
+
+
+async def test_prover_records_are_scored(problems, config):
+    records = [record async for record in run_prover(problems, config, samples=2, verifier_repeats=3)]
+    assert sorted(record.key for record in records) == [f"p{i}/{j}" for i in range(4) for j in range(2)]
+    metrics = score_prover(records, samples=2, repeats=3)
+    assert metrics["proofs"] == 8
+    assert metrics["verifier_valid_rate"] == 1.0
+
+
+async def test_verifier_records_are_scored(proofs, config):
+    records = [record async for record in run_verifier(proofs, config, verifier_repeats=2, meta=True)]
+    assert score_verifier(records, repeats=2, meta=True)["meta_valid_rate"] == 1.0
+
+
+async def test_a_folder_is_continued_and_grown(problems, config, server, tmp_path):
+    folder = tmp_path / "run"
+    async with aclosing(run_prover(problems, config, verifier_repeats=2, folder=folder)) as records:
+        async for _ in records:
+            break  # leaving early keeps what was answered
+    async for _ in run_prover(problems, config, verifier_repeats=2, folder=folder):
+        pass
+    assert server.stats()["asks_answered_more_than_once"] <= 16
+    answered = server.stats()["answered"]
+    grown = [r async for r in run_prover(problems, config, verifier_repeats=3, folder=folder)]
+    assert server.stats()["answered"] == answered + 4
+    assert len(grown) == 4
+    assert all(record.complete and len(record.judgments) == 3 for record in grown)
+    with pytest.raises(RunMismatchError, match="verifier_repeats"):
+        async for _ in run_prover(problems, config, verifier_repeats=1, folder=folder):
+            pass
+
+
+async def test_a_fault_for_every_call_is_raised(problems, config, server):
+    server.revoke()
+    server.profile = Profile()
+    with pytest.raises(EndpointError):
+        async for _ in run_prover(problems, config, verifier_repeats=1):
+            pass
+
+
+async def test_no_samples(problems, config):
+    with pytest.raises(ConfigError, match="samples is 0"):
+        async for _ in run_prover(problems, config, samples=0):
+            pass
