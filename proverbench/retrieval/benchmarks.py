@@ -137,7 +137,7 @@ def cut_to_subset(benchmark: Benchmark, members: Sequence[str], name: str) -> Be
             named |= names
             kept.append(query)
     if missing := [member for member in members if member not in named]:
-        raise DataError(f"subset {name}: {len(missing)} members name no query, the first is {missing[0]!r}")
+        raise DataError(f"subset {name}: {len(missing)} members name no query; the first is {missing[0]!r}")
     clusters = {query.cluster for query in kept}
     if name == SHARED_171 and len(clusters) != 171:
         raise DataError(f"subset {name}: names {len(clusters)} declarations, it must name 171")

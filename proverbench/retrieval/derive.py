@@ -197,6 +197,12 @@ class QueryTable:
         over = "queries" if unit == "query" else "declarations"
         return {"n": n, "method": f"percentile bootstrap over {over}", "resamples": RESAMPLES, "seed": SEED}
 
+    def only(self, names: Sequence[str]) -> "QueryTable":
+        """Return the table of some columns; unknown names are passed over."""
+        known = [name for name in names if name in self.names]
+        places = [self.names.index(name) for name in known]
+        return QueryTable(known, self.values[:, places], self.clusters)
+
     def select(self, rows: Sequence[int]) -> "QueryTable":
         """Return the table of some rows; clusters are numbered anew."""
         chosen = np.array(rows, dtype=np.int64)

@@ -15,7 +15,7 @@ _MARGIN = 32
 
 
 def top_k_of(scores: Scores, k: int) -> Rows:
-    """Return the rows of the ``k`` highest scores of one query, best first, equal scores by row.
+    """Return the rows of the ``k`` >= 1 highest scores of one query, best first, equal scores by row.
 
     A partial sort: only what can be among the k best is ordered.
     """

@@ -1,0 +1,132 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proverbench.endpoints.access import Access
+from proverbench.errors import FatalEndpointError
+from proverbench.retrieval.embedders.openai import OpenAIEmbedder
+from proverbench.retrieval.settings import EmbedderSettings, Settings
+from proverbench.retrieval.systems.build import SystemBuilder
+from tests.retrieval.support import Answer, Seen, lists_of, make_context, make_query, serve
+
+
+def embedding(text: str) -> list[float]:
+    return [float(len(text)), float(text.count("a")), 1.0]
+
+
+def well(seen: Seen) -> Answer:
+    texts = seen.body["input"]
+    data = [{"object": "embedding", "index": i, "embedding": embedding(t)} for i, t in enumerate(texts)]
+    # Some servers answer in an order of their own.
+    return 200, {"object": "list", "data": data[::-1], "model": "m", "usage": {"prompt_tokens": 3, "total_tokens": 3}}
+
+
+def settings(url: str, **more: Any) -> EmbedderSettings:
+    return EmbedderSettings.model_validate({"name": "mine", "model": "m", "base_url": url, "max_retries": 2, **more})
+
+
+async def test_the_request_as_the_server_receives_it() -> None:
+    with serve(well) as server:
+        wanted = settings(
+            server.url + "/v1/",
+            style="instruct",
+            instruction="Find it",
+            parameters={"dimensions": 3},
+            query_parameters={"input_type": "query"},
+        )
+        embedder = OpenAIEmbedder(wanted, Access(key="k"))
+        queries = await embedder.embed(["abc", "aa"], is_query=True)
+        await embedder.embed(["abc"], is_query=False)
+        await embedder.aclose()
+    first, second = server.seen
+    assert (first.method, first.path, first.headers["Authorization"]) == ("POST", "/v1/embeddings", "Bearer k")
+    assert first.body == {
+        "model": "m",
+        "input": ["Instruct: Find it\nQuery: abc", "Instruct: Find it\nQuery: aa"],
+        "encoding_format": "float",
+        "dimensions": 3,
+        "input_type": "query",
+    }
+    assert second.body["input"] == ["abc"], "nothing stands on a document"
+    assert "input_type" not in second.body
+    assert queries.tolist() == [embedding(text) for text in first.body["input"]], "in the order asked, by index"
+
+
+async def test_batches_keep_their_order() -> None:
+    with serve(well) as server:
+        embedder = OpenAIEmbedder(settings(server.url, batch_size=2, concurrency=3), Access())
+        texts = ["a" * i for i in range(1, 12)]
+        vectors = await embedder.embed(texts, is_query=False)
+        await embedder.aclose()
+    assert vectors.tolist() == [embedding(text) for text in texts]
+    assert sorted(len(seen.body["input"]) for seen in server.seen) == [1, 2, 2, 2, 2, 2]
+    assert "Authorization" not in server.seen[0].headers
+
+
+def failing_once(failure: Answer) -> Callable[[Seen], Answer]:
+    left = [failure]
+    return lambda seen: left.pop() if left else well(seen)
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        pytest.param((429, {"error": {"message": "slow down"}}, {"Retry-After": "0"}), id="429"),
+        pytest.param((503, "<html>", {"Retry-After": "0"}), id="503"),
+    ],
+)
+async def test_transient_failures_are_retried(failure: Answer) -> None:
+    with serve(failing_once(failure)) as server:
+        embedder = OpenAIEmbedder(settings(server.url), Access())
+        assert (await embedder.embed(["a"], is_query=True)).shape == (1, 3)
+        await embedder.aclose()
+    assert len(server.seen) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        pytest.param({"data": []}, "without embeddings", id="empty"),
+        pytest.param({"data": [{"embedding": [1.0], "index": 7}]}, "indices are not", id="wrong index"),
+        pytest.param("<html>hello", "no list of embeddings", id="html"),
+        pytest.param({"data": [{"embedding": [1.0]}, {"embedding": [1.0]}]}, "2 vectors for 1 texts", id="too many"),
+        pytest.param({"error": {"code": 401, "message": "bad key"}}, "bad key", id="error inside a 200"),
+    ],
+)
+async def test_a_200_that_is_no_answer_never_becomes_a_vector(body: Any, message: str) -> None:
+    with serve(lambda seen: (200, body)) as server:
+        embedder = OpenAIEmbedder(settings(server.url, max_retries=0), Access())
+        with pytest.raises(FatalEndpointError, match=message):
+            await embedder.embed(["a"], is_query=True)
+        await embedder.aclose()
+
+
+async def test_a_wrong_key_stops_at_once_and_is_never_shown() -> None:
+    with serve(lambda seen: (401, {"error": {"message": "no such key sk-secret-key-12345"}})) as server:
+        embedder = OpenAIEmbedder(settings(server.url), Access(key="sk-secret-key-12345"))
+        with pytest.raises(FatalEndpointError, match="401") as caught:
+            await embedder.embed(["a"], is_query=True)
+        await embedder.aclose()
+    assert len(server.seen) == 1
+    assert "sk-secret" not in str(caught.value)
+
+
+async def test_a_dense_system_from_a_config(tmp_path: Path) -> None:
+    with serve(well) as server:
+        path = tmp_path / "c.toml"
+        path.write_text(
+            f'[embedder.mine]\nmodel = "m"\nbase_url = "{server.url}"\nstyle = "prefix"\nlicence = "CC-BY-NC"\n'
+        )
+        builder = SystemBuilder(make_context(tmp_path / "cache", "aaaa", "b"), Settings.load(path))
+        system = builder.build("dense:mine")
+        found = await lists_of(system, [make_query("q", "aaaaaaaaa")])
+        await builder.aclose()
+    assert found["q"] == ["d0", "d1"]
+    assert system.licence == "CC-BY-NC"
+    assert {text for seen in server.seen for text in seen.body["input"]} == {
+        "passage: d0\naaaa",
+        "passage: d1\nb",
+        "query: aaaaaaaaa",
+    }
