@@ -146,6 +146,7 @@ class EndpointCaller:
         call.attempts += 1
         self.state.attempts += 1
         started = self._clock()
+        watch = self.limiter.watch()
         reply: Reply | None = None
         try:
             async with asyncio.timeout(self._timeout_s):
@@ -157,17 +158,20 @@ class EndpointCaller:
             self._abandon(call)
             raise
         except RateLimitedError as exc:
-            self.limiter.overloaded(started=started, hint_s=exc.retry_after_s)
+            self.limiter.overloaded(exc.retry_after_s)
             raise
         except ConnectError as exc:
             if self.state.answered == 0 and call.attempts >= _CONNECT_ATTEMPTS:
                 raise FatalEndpointError(str(exc), kind=exc.kind) from None
             raise
         finally:
+            if watch and reply:
+                watch.accept()
+            elif watch:
+                watch.cancel()
             if self._tokens:
                 self._settle_tokens(expected, reply)
         call.latency_s = self._clock() - started
-        self.limiter.succeeded()
         return reply
 
     async def _back_off(self, seconds: float, call: "_Progress") -> None:

@@ -13,10 +13,14 @@ from dataclasses import dataclass
 
 from proverbench.endpoints.base import EndpointState
 
-_BACKOFF = 0.5
-"""Factor on the concurrency when the endpoint says that it is too much."""
-_RECOVERY_ROUNDS = 10
+_LOWERING = 0.5
+"""Slots that one refusal for load costs: when all in flight are refused, the limit halves; one in twenty costs 1/40."""
+_RECOVERY_ROUNDS = 50
 """Above half of what was too much, the limit takes this many rounds of answers to cross the whole range."""
+_PAUSE_AFTER = 3
+"""Refusals without an answer between them after which a hint to wait is taken to be meant for everyone."""
+_ACCEPTED_AFTER_S = 5.0
+"""Overload is told at once: an attempt that is not refused in this time is accepted, however long its answer takes."""
 _MAX_PAUSE_S = 300.0
 _ROUNDING_S = 0.001
 """Sleeps end a little late, so that a clock that is read a little early does not make them start again."""
@@ -29,6 +33,28 @@ class Quota:
     remaining: int
     reset_s: float
     """Seconds until the allowance is whole again."""
+
+
+class Watch:
+    """Whether one attempt has been counted as accepted yet."""
+
+    __slots__ = ("_limiter", "_timer")
+
+    def __init__(self, limiter: "Limiter", after_s: float) -> None:
+        self._limiter = limiter
+        self._timer: asyncio.TimerHandle | None = asyncio.get_running_loop().call_later(after_s, self.accept)
+
+    def accept(self) -> None:
+        """Count it, the first time that this is called."""
+        if self._timer is not None:
+            self.cancel()
+            self._limiter.accepted()
+
+    def cancel(self) -> None:
+        """Count it no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 class Bucket:
@@ -92,8 +118,7 @@ class Limiter:
         self._clock = clock
         self._limit = float(concurrency)
         self._threshold = float(concurrency)
-        self._lowered_at = -math.inf
-        self._answered_since = True
+        self._refusals = 0
         self._requests = Bucket(requests_per_minute, clock) if requests_per_minute else None
         self._paused_until = 0.0
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
@@ -125,32 +150,40 @@ class Limiter:
         if self._requests:
             self._requests.take(-1.0)
 
-    def succeeded(self) -> None:
-        """An attempt was answered: let the limit grow, quickly up to half of what was too much, then evenly."""
-        self._answered_since = True
+    def watch(self) -> Watch | None:
+        """Follow an attempt that begins, for the limit's way back up; None while the limit is not lowered.
+
+        A run of calls that take an hour each would otherwise need days to find its way back.
+        """
+        return Watch(self, _ACCEPTED_AFTER_S) if self._limit < self.ceiling or self._refusals else None
+
+    def accepted(self) -> None:
+        """An attempt was answered, or not refused at once: let the limit grow.
+
+        It doubles with each round up to half of what was too much, then grows evenly.
+        """
+        self._refusals = 0
         if self._limit >= self.ceiling:
             return
         round_gain = self._limit if self._limit < self._threshold else max(1.0, self.ceiling / _RECOVERY_ROUNDS)
         self._set_limit(min(float(self.ceiling), self._limit + round_gain / self._limit))
         self._serve()
 
-    def overloaded(self, *, started: float, hint_s: float | None) -> None:
-        """The endpoint refused an attempt for its load: halve the limit, and pause everyone if it said how long.
+    def overloaded(self, hint_s: float | None) -> None:
+        """The endpoint refused an attempt for its load: lower the limit by the share that this attempt is of it.
+
+        So a server that refuses now and then is asked almost as before, and one that refuses everything half as much
+        with each round. A hint holds everyone only when nothing but refusals comes; else it is for that call.
 
         Args:
-            started: Clock time at which the attempt began. Attempts that began before the last lowering say nothing
-                new: many calls refused together lower the limit once.
             hint_s: The provider's hint in seconds.
         """
-        if hint_s:
+        if self._refusals == 0:
+            self._threshold = max(1.0, self._limit / 2)
+        self._refusals += 1
+        if hint_s and self._refusals >= _PAUSE_AFTER:
             self.pause(hint_s)
-        if started < self._lowered_at:
-            return
-        if self._answered_since:
-            self._threshold = max(1.0, self._limit * _BACKOFF)
-        self._answered_since = False
-        self._lowered_at = self._clock()
-        self._set_limit(max(1.0, self._limit * _BACKOFF))
+        self._set_limit(max(1.0, self._limit - _LOWERING))
 
     def pause(self, seconds: float) -> None:
         """Begin nothing for so long (at most five minutes)."""
@@ -160,10 +193,6 @@ class Limiter:
         """Respect what the headers say is left: with nothing left, wait for the reset."""
         if quota.remaining <= 0 and quota.reset_s > 0:
             self.pause(quota.reset_s)
-
-    def now(self) -> float:
-        """The limiter's clock."""
-        return self._clock()
 
     def aclose(self) -> None:
         """Stop the timer."""

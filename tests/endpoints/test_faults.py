@@ -527,7 +527,7 @@ class TestRetries:  # rows 15 to 18 and 21
 
     async def test_rate_limit_lowers_concurrency_and_it_comes_back(self, bench):  # row 17
         caller = bench.caller(concurrency=40, max_retries=100)
-        caller._sleep = asyncio.sleep
+        caller._sleep = lambda seconds: asyncio.sleep(seconds / 5)
         until = time.monotonic() + 0.3
         bench.server.script = lambda got: too_many() if time.monotonic() < until else None
         lowest = 40
@@ -539,7 +539,7 @@ class TestRetries:  # rows 15 to 18 and 21
                 await asyncio.sleep(0.01)
 
         watching = asyncio.create_task(watch())
-        outcomes = await asyncio.gather(*(ask(caller, f"p{n}") for n in range(600)))
+        outcomes = await asyncio.gather(*(ask(caller, f"p{n}") for n in range(1200)))
         watching.cancel()
         assert all(isinstance(outcome, Answered) for outcome in outcomes)
         assert lowest <= 20

@@ -79,41 +79,82 @@ async def test_cancelled_waiters_leave_no_slot_behind():
     assert limiter.state.in_flight == 1
 
 
-async def test_one_lowering_for_all_that_were_in_flight():
-    limiter, clock = _limiter(100)
-    started = clock()
-    clock.now += 1
-    for _ in range(100):
-        limiter.overloaded(started=started, hint_s=None)
-    assert limiter.state.concurrency == 50
-    clock.now += 1
-    limiter.overloaded(started=clock(), hint_s=None)
-    assert limiter.state.concurrency == 25
+async def test_refusing_everything_halves_each_round():
+    limiter, _ = _limiter(100)
+    seen = []
+    for _ in range(3):
+        for _ in range(limiter.state.concurrency):
+            limiter.overloaded(None)
+        seen.append(limiter.state.concurrency)
+    assert seen == [50, 25, 12]
+
+
+@pytest.mark.parametrize("ceiling", [16, 64, 1000])
+async def test_a_refusal_now_and_then_costs_little(ceiling):
+    limiter, _ = _limiter(ceiling)
+    for n in range(20_000):
+        if n % 20 == 0:
+            limiter.overloaded(1.0)
+        else:
+            limiter.accepted()
+    assert limiter.state.concurrency >= 0.5 * ceiling
+    assert limiter._paused_until == 0.0
+
+
+@pytest.mark.parametrize(("ceiling", "capacity"), [(64, 16), (1000, 100), (200, 150)])
+async def test_settles_near_what_the_server_takes(ceiling, capacity):
+    """A server that refuses what is beyond its capacity: few refusals, and the capacity used."""
+    limiter, _ = _limiter(ceiling)
+    refused = answered = 0
+    for turn in range(400):
+        round_size = limiter.state.concurrency
+        for _ in range(min(round_size, capacity)):
+            limiter.accepted()
+        for _ in range(max(0, round_size - capacity)):
+            limiter.overloaded(None)
+        if turn >= 200:
+            answered += min(round_size, capacity)
+            refused += max(0, round_size - capacity)
+    assert answered >= 0.9 * 200 * capacity
+    assert refused <= 0.35 * answered
 
 
 async def test_never_below_one():
-    limiter, clock = _limiter(3)
-    for _ in range(10):
-        clock.now += 1
-        limiter.overloaded(started=clock(), hint_s=None)
+    limiter, _ = _limiter(3)
+    for _ in range(20):
+        limiter.overloaded(None)
     assert limiter.state.concurrency == 1
     await asyncio.wait_for(limiter.acquire(0), 1)
 
 
 async def test_finds_its_way_back():
-    """From the bottom back to 100 within about 20 rounds of answers, first doubling."""
-    limiter, clock = _limiter(100)
-    for _ in range(7):
-        clock.now += 1
-        limiter.overloaded(started=clock(), hint_s=None)
+    """From the bottom back to 100: first doubling, up to half of what was too much."""
+    limiter, _ = _limiter(100)
+    for _ in range(300):
+        limiter.overloaded(None)
     assert limiter.state.concurrency == 1
     rounds = []
     while limiter.state.concurrency < 100:
         for _ in range(limiter.state.concurrency):
-            limiter.succeeded()
+            limiter.accepted()
         rounds.append(limiter.state.concurrency)
-    assert rounds[:4] == [2, 4, 8, 16]
-    assert len(rounds) <= 15
+    assert rounds[:5] == [2, 4, 8, 16, 32]
+    assert len(rounds) <= 35
+
+
+async def test_a_hint_holds_everyone_when_nothing_but_refusals_comes():
+    limiter, clock = _limiter(10)
+    limiter.overloaded(5.0)
+    limiter.overloaded(5.0)
+    await asyncio.wait_for(limiter.acquire(0), 1)
+    limiter.overloaded(5.0)
+    waiting = asyncio.create_task(limiter.acquire(0))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    clock.now += 5.1
+    limiter.release()
+    await asyncio.wait_for(waiting, 1)
+    limiter.aclose()
 
 
 async def test_a_pause_holds_everyone():
@@ -123,7 +164,7 @@ async def test_a_pause_holds_everyone():
     await asyncio.sleep(0)
     assert not waiting.done()
     clock.now += 5.1
-    limiter.succeeded()
+    limiter.accepted()
     limiter._serve()
     await asyncio.wait_for(waiting, 1)
     limiter.aclose()
@@ -168,3 +209,18 @@ async def test_cost_of_a_waiter_does_not_grow():
     await asyncio.gather(*waiting)
     assert loop.time() - began < 5
     assert limiter.state.in_flight == 5000
+
+
+async def test_a_long_call_that_is_not_refused_at_once_lets_the_limit_grow(monkeypatch):
+    monkeypatch.setattr("proverbench.endpoints.limits._ACCEPTED_AFTER_S", 0.02)
+    limiter, _ = _limiter(10)
+    assert limiter.watch() is None
+    for _ in range(8):
+        limiter.overloaded(None)
+    assert limiter.state.concurrency == 6
+    running = [limiter.watch() for _ in range(6)]
+    running[0].cancel()
+    await asyncio.sleep(0.05)
+    assert limiter.state.concurrency == 6
+    running[1].accept()  # counted once
+    assert limiter._limit == pytest.approx(6 + 5 / 6, abs=0.1)
