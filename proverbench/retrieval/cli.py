@@ -124,6 +124,8 @@ def _run(session: "Session", where: Path) -> int:
     results = session.run()
     complete = not session.stopped
     for plan, result in results:
+        for note in result.notes:
+            click.echo(f"{plan.spec}: {note}", err=True)
         if result.complete:
             click.echo(_headline(plan.spec, plan.folder))
             continue

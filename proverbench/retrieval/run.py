@@ -21,6 +21,8 @@ class Result:
     answered: int
     """Queries answered now."""
     unanswered: list[Unanswered] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What the system remarks."""
     fatal: str | None = None
     """Why the system can answer nothing at all, if so."""
 
@@ -47,6 +49,7 @@ async def run_system(
             await _search(run, system, result, on_answer)
             run = RetrievalRun(path)
             result.complete = not run.open_queries
+            result.notes = system.notes()
         run.rebuild()
         return result
     finally:

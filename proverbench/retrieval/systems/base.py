@@ -35,6 +35,10 @@ class System(Protocol):
         """
         ...
 
+    def notes(self) -> list[str]:
+        """Return what people should know of the search so far, such as replies that could not be read."""
+        ...
+
     async def aclose(self) -> None:
         """Release what it holds. Called once."""
         ...
@@ -85,6 +89,10 @@ class Remembered:
                 if isinstance(outcome, Ranking):
                     self._lists[outcome.query_id, k] = outcome.doc_ids
                 yield outcome
+
+    def notes(self) -> list[str]:
+        """Return the system's own."""
+        return self._system.notes()
 
     async def aclose(self) -> None:
         """Release the system."""

@@ -68,6 +68,10 @@ class Bm25System:
             self._index.index(tokens, show_progress=False)
         return self._index
 
+    def notes(self) -> list[str]:
+        """Return nothing: there is nothing to remark."""
+        return []
+
     async def aclose(self) -> None:
         """Drop the index."""
         self._index = None

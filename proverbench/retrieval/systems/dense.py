@@ -71,6 +71,10 @@ class DenseSystem:
             for query, found in zip(queries[start : start + QUERIES_AT_ONCE], rows.tolist(), strict=True):
                 yield Ranking(query.id, [self._context.corpus.documents[row].id for row in found])
 
+    def notes(self) -> list[str]:
+        """Return nothing: there is nothing to remark."""
+        return []
+
     async def aclose(self) -> None:
         """Release the model."""
         await self._embedder.aclose()

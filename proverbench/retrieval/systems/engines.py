@@ -264,6 +264,10 @@ class EngineSystem:
             names = self._engine.names(json.loads(body))
             yield Ranking(query.id, [self._context.corpus.row(name) for name in names[:k]])
 
+    def notes(self) -> list[str]:
+        """Return the endpoint's remarks."""
+        return list(self._caller.state.notes)
+
     async def aclose(self) -> None:
         """Close the connection."""
         await self._caller.aclose()

@@ -70,5 +70,9 @@ class FusionSystem:
             else:
                 yield Ranking(query.id, fuse(lists[query.id], k, self._order))
 
+    def notes(self) -> list[str]:
+        """Return the members' notes."""
+        return [f"{member.spec}: {note}" for member in self._members for note in member.notes()]
+
     async def aclose(self) -> None:
         """Nothing of its own to release: who made the members closes them."""

@@ -90,7 +90,7 @@ class RerankSystem:
         self.external = base.external
         self.own_corpus = base.own_corpus
         self.licence = ", ".join(dict.fromkeys(part for part in (base.licence, settings.licence) if part))
-        self.unreadable = 0
+        self._unreadable = 0
         self._settings = settings
         self._base = base
         self._template = load_prompt()
@@ -154,7 +154,7 @@ class RerankSystem:
             caller.release()
         order = parse_order(reply, len(head))
         if order is None:
-            self.unreadable += 1
+            self._unreadable += 1
             return ranking
         return Ranking(query.id, [*(head[index] for index in order), *rest])
 
@@ -163,6 +163,14 @@ class RerankSystem:
             config = Config(path=Path("--config"), roles={_ROLE: self._settings.role})
             self._callers = await open_callers(config, [_ROLE])
         return self._callers
+
+    def notes(self) -> list[str]:
+        """Return how many replies could not be read, and the endpoint's remarks."""
+        notes = [note for caller in self._callers.values() for note in caller.state.notes]
+        if self._unreadable:
+            replies = "1 reply" if self._unreadable == 1 else f"{self._unreadable} replies"
+            notes.append(f"{replies} could not be read; the order stayed as it was")
+        return notes
 
     async def aclose(self) -> None:
         """Close the model's connections; who made the base closes it."""

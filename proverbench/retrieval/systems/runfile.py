@@ -51,6 +51,10 @@ class RunFileSystem:
         for query in queries:
             yield Ranking(query.id, self._lists.get(query.id, []))
 
+    def notes(self) -> list[str]:
+        """Return nothing: there is nothing to remark."""
+        return []
+
     async def aclose(self) -> None:
         """Nothing to release."""
 

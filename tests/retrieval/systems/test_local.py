@@ -70,6 +70,9 @@ class Silent:
         for query in queries:
             yield Unanswered(query.id, "timeout", "no answer")
 
+    def notes(self) -> list[str]:
+        return []
+
     async def aclose(self) -> None:
         pass
 
