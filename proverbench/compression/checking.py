@@ -37,6 +37,8 @@ class Check:
     terms: bytes
     """The kernel terms as lean4export NDJSON; empty when nothing could be built."""
     sources: Mapping[str, bytes] = field(default_factory=dict)
+    provided: frozenset[str] = frozenset()
+    """Constants that come from pinned files."""
 
     @property
     def count(self) -> int | None:
@@ -125,7 +127,7 @@ def check_export(
     if kernel is not None:
         problems += _kernel_problems(export, kernel.replay(terms).problems)
     verdict: Verdict = "invalid" if problems else "valid" if kernel else "structure checked, not kernel-checked"
-    return Check(task, verdict, tuple(problems), name, charged, export, terms, sources or {})
+    return Check(task, verdict, tuple(problems), name, charged, export, terms, sources or {}, frozenset(provided))
 
 
 def _statement_problems(task: Task, export: Export) -> list[str]:

@@ -231,6 +231,33 @@ def _verify_receipt(file: Path, bundle_file: Path | None, trust: str | None) -> 
     click.get_current_context().exit(EXIT_VALID if receipt.valid else EXIT_INVALID)
 
 
+@main.command(name="share")
+@click.argument("task_folder", metavar="TASK", type=_FOLDER)
+@click.option("--work", type=_FOLDER, help="Share the proofs in these files (default: the task's originals).")
+@click.option("--output", type=_FOLDER, help="Write the shorter version's kernel terms here (lean4export NDJSON).")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
+def share_command(task_folder: Path, work: Path | None, output: Path | None, as_json: bool) -> None:
+    """A reference point: every repeated subterm of the proofs written once with `let`, by machine.
+
+    Two counts: with everything shared that occurs twice, and with only what makes the whole smaller. Both are checked
+    again by the kernel. They are terms, not sources; a participant may do better or worse.
+    """
+    from proverbench.compression.export import write_export
+    from proverbench.compression.presenting import render_shared
+    from proverbench.compression.sharing import share_task
+    from proverbench.compression.tasks import load_task, load_work
+
+    task = load_task(task_folder)
+    sources, misplaced = load_work(work, task) if work is not None else (task.original, [])
+    if misplaced:
+        raise DataError.of(misplaced)
+    result = share_task(task, sources, _kernel(task.spec.heartbeats, task.spec.time_s, task.spec.memory_mb))
+    if output is not None:
+        output.write_bytes(write_export(result.paying.export))
+    click.echo(json.dumps(result.as_json(), indent=2) if as_json else render_shared(task, result))
+    click.get_current_context().exit(EXIT_INVALID if result.problems else EXIT_VALID)
+
+
 @main.command()
 @click.argument("file", type=_FOLDER)
 def keygen(file: Path) -> None:

@@ -9,7 +9,7 @@ The format is lean4export's NDJSON, 3.1.0 and 3.0.0. Ids may be sparse and in an
 
 import re
 from array import array
-from collections.abc import Iterable, Iterator, MutableSequence
+from collections.abc import Callable, Iterable, Iterator, MutableSequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -311,7 +311,9 @@ def _part_text(part: str | int) -> str:
         return str(part)
     if _PLAIN.fullmatch(part):
         return part
-    return "«" + part.replace("\\", "\\\\").replace("»", "\\u00bb") + "»"
+    shown = part.replace("\\", "\\\\").replace("»", "\\u00bb")
+    # A name may hold control characters, which must not reach a terminal.
+    return "«" + "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in shown) + "»"
 
 
 def declared_name(export: Export, text: str) -> int | None:
@@ -388,6 +390,102 @@ class Builder:
             export.b.append(b)
             export.c.append(c)
         return found
+
+
+class Importer:
+    """Copies terms of an export into a builder; metadata is dropped."""
+
+    def __init__(self, export: Export, builder: Builder) -> None:
+        self._export = export
+        self._builder = builder
+        self._names = {0: 0}
+        self._levels: list[int] = []
+        self._terms: dict[int, int] = {}
+
+    def name(self, name: int) -> int:
+        """A name."""
+        chain = []
+        while name not in self._names:
+            chain.append(name)
+            name = self._export.names[name][0]
+        for name in reversed(chain):
+            parent, part = self._export.names[name]
+            self._names[name] = self._builder.name_of(self._names[parent], part)
+        return self._names[name]
+
+    def names(self, names: Iterable[int]) -> list[int]:
+        """Several names."""
+        return [self.name(name) for name in names]
+
+    def level(self, level: int) -> int:
+        """A universe level."""
+        export, done = self._export, self._levels
+        for i in range(len(done), level + 1):  # levels stand bottom-up
+            kind, a, b = export.level_kind[i], export.level_a[i], export.level_b[i]
+            if kind == PARAM:
+                done.append(self._builder.level(PARAM, self.name(a)))
+            elif kind == ZERO:
+                done.append(0)
+            else:
+                done.append(self._builder.level(kind, done[a], 0 if kind == SUCC else done[b]))
+        return done[level]
+
+    def term(self, root: int) -> int:
+        """A term."""
+        done, export = self._terms, self._export
+        if root not in done:
+            stack, new = [root], set[int]()
+            while stack:
+                term = stack.pop()
+                if term not in done and term not in new:
+                    new.add(term)
+                    stack += export.children(term)
+            for term in sorted(new):
+                done[term] = self._term(term)
+        return done[root]
+
+    def _term(self, i: int) -> int:
+        export, builder, done = self._export, self._builder, self._terms
+        kind, a, b, c, info = export.kind[i], export.a[i], export.b[i], export.c[i], export.info[i]
+        if kind == MDATA:
+            return done[a]
+        name = self.name(export.name[i])
+        if kind == SORT:
+            a = self.level(a)
+        elif kind == CONST:
+            a = builder.level_list(tuple(self.level(level) for level in export.level_lists[a]))
+        elif kind == LIT:
+            a = builder.literal(export.literals[a])
+        elif kind in (APP, LAM, PI, LET):
+            a, b, c = done[a], done[b], done[c] if kind == LET else 0
+        elif kind == PROJ:
+            b = done[b]
+        return builder.term(kind, a=a, b=b, c=c, name=name, info=info)
+
+    def declaration(self, declaration: Declaration) -> Declaration:
+        """A declaration, as a copy."""
+        copy = msgspec.convert(msgspec.to_builtins(declaration), type(declaration))
+        for constant in constants_of(copy):
+            relocate(constant, self.name, self.term)
+        return copy
+
+
+def relocate(constant: Constant, name: Callable[[int], int], term: Callable[[int], int]) -> None:
+    """Replace every name and term that a constant refers to."""
+    constant.name = name(constant.name)
+    constant.level_params = [name(given) for given in constant.level_params]
+    constant.type = term(constant.type)
+    if isinstance(constant, Definition | Theorem | Opaque):
+        constant.value = term(constant.value)
+    if isinstance(constant, Definition | Theorem | Opaque | InductiveType | Recursor):
+        constant.all = [name(given) for given in constant.all]
+    if isinstance(constant, InductiveType):
+        constant.ctors = [name(given) for given in constant.ctors]
+    if isinstance(constant, Constructor):
+        constant.induct = name(constant.induct)
+    if isinstance(constant, Recursor):
+        for rule in constant.rules:
+            rule.ctor, rule.rhs = name(rule.ctor), term(rule.rhs)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
@@ -827,20 +925,7 @@ class _Reader:
             return self._known(number, terms, given, "term")
 
         for constant in constants_of(declaration):
-            constant.name = name(constant.name)
-            constant.level_params = [name(given) for given in constant.level_params]
-            constant.type = term(constant.type)
-            if isinstance(constant, Definition | Theorem | Opaque):
-                constant.value = term(constant.value)
-            if isinstance(constant, Definition | Theorem | Opaque | InductiveType | Recursor):
-                constant.all = [name(given) for given in constant.all]
-            if isinstance(constant, InductiveType):
-                constant.ctors = [name(given) for given in constant.ctors]
-            if isinstance(constant, Constructor):
-                constant.induct = name(constant.induct)
-            if isinstance(constant, Recursor):
-                for rule in constant.rules:
-                    rule.ctor, rule.rhs = name(rule.ctor), term(rule.rhs)
+            relocate(constant, name, term)
 
     # -- faults
 

