@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.coverage import SCENARIOS, SIMULATIONS, held, resampled_rates, simulate, table
+from benchmarks.coverage import SCENARIOS, held, resampled_rates, simulate, table
 from proverbench.metrics.rates import RateTable
 from proverbench.metrics.uncertainty import intervals
 
@@ -16,8 +16,7 @@ PAGE = (Path(__file__).parents[2] / "docs/coverage.md").read_text(encoding="utf-
 
 @pytest.mark.parametrize(("scenario", "n"), list(itertools.product(sorted(SCENARIOS), (45, 245, 888))))
 def test_coverage(scenario: str, n: int) -> None:
-    assert SIMULATIONS[n] >= 2000
-    for name, share in simulate(scenario, n).items():
+    for name, share in simulate(scenario, n, 2000).items():
         if scenario == "rare" and n == 45:
             # Here the package calls the bootstrap unreliable and gives Wilson's interval.
             assert ("flagged" in name) == (share < 0.925)
@@ -27,7 +26,7 @@ def test_coverage(scenario: str, n: int) -> None:
 
 
 def test_few_problems_are_too_few() -> None:
-    shares = simulate("pessimistic", 12)
+    shares = simulate("pessimistic", 12, 2000)
     assert shares["pessimistic 0.4, bootstrap"] < 0.93
     assert shares["pessimistic 0.4, Wilson"] >= 0.94
 
@@ -45,6 +44,6 @@ def test_the_simulation_computes_the_packages_intervals() -> None:
     assert held(replicates[:, :1], low[0] - 1e-9) == 0
 
 
-@pytest.mark.torture
+@pytest.mark.torture  # simulates up to 8,000 runs a cell
 def test_the_table_in_the_docs_is_what_the_command_prints() -> None:
     assert table() in PAGE

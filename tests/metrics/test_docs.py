@@ -1,0 +1,110 @@
+"""docs/metrics.md says what the code does: the same metrics, the same codes, and examples that run."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from proverbench.metrics import uncertainty, voting
+from proverbench.metrics.agreement import human_agreement, panel_agreement, repeat_agreement
+from proverbench.metrics.arrays import arrays_of
+from proverbench.metrics.breakdown import FACTORS, LENGTHS, SMALLEST
+from proverbench.metrics.comparison import ALPHA, PERMUTATIONS, compare_runs
+from proverbench.metrics.correction import LEAST_YOUDEN, correct_by_calibration
+from proverbench.metrics.proverbench import PROVER_METRICS, score_prover
+from proverbench.metrics.rates import published_rates
+from proverbench.metrics.verifierbench import META_METRICS, VERIFIER_METRICS, score_verifier
+from proverbench.parsing import REASONS
+from proverbench.records import LEVEL_SCORES, PROTOCOL
+from tests.metrics.made_up import prover_arrays, random_prover, random_verifier, verifier_arrays
+
+PAGE = (Path(__file__).parents[2] / "docs/metrics.md").read_text(encoding="utf-8")
+SECTIONS = {part.split("\n", 1)[0]: part for part in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]}
+
+
+def listed(section: str) -> set[str]:
+    """First column of the section's tables of metrics."""
+    tables = re.findall(r"^\| metric \|.*\n\| ---.*\n((?:\|.*\n)+)", SECTIONS[section], flags=re.MULTILINE)
+    return {re.match(r"\| `([^`]+)`", line)[1] for table in tables for line in table.splitlines()}  # type: ignore[index]
+
+
+def test_published_metrics() -> None:
+    assert listed("ProverBench") == set(PROVER_METRICS)
+    assert listed("VerifierBench") == set(VERIFIER_METRICS)
+    assert listed("Meta-verification") == set(META_METRICS)
+    counts = {"ProverBench": {"problems", "proofs"}, "VerifierBench": {"proofs", "correct_proofs", "incorrect_proofs"}}
+    proved, judged = random_prover(1, 3), random_verifier(1, 3, meta=True)
+    assert set(score_prover(proved, samples=3, repeats=4)) == counts["ProverBench"] | set(PROVER_METRICS)
+    assert set(score_verifier(judged, repeats=4, meta=True)) == (
+        counts["VerifierBench"] | set(VERIFIER_METRICS) | set(META_METRICS)
+    )
+    for section, names in counts.items():
+        assert all(f"`{name}`" in SECTIONS[section] for name in names)
+    assert set(published_rates(arrays_of(proved, task="prover", samples=3, repeats=4)).reported) == set(PROVER_METRICS)
+    rates = published_rates(arrays_of(judged, task="verifier", repeats=4), meta=True)
+    assert set(rates.reported) == set(VERIFIER_METRICS) | set(META_METRICS)
+
+
+def test_derived_metrics() -> None:
+    curves = voting.voting_curve(prover_arrays(1, 3), resamples=2)
+    curves += voting.voting_curve(verifier_arrays(1, 3), resamples=2)
+    assert listed("Voting") == {row["metric"] for row in curves} | {"pass@k"}
+    rows = compare_runs({"a": prover_arrays(1, 3), "b": prover_arrays(2, 3)}, resamples=2, permutations=8)["pairs"]
+    assert listed("Comparing runs") <= set(rows[0])
+    arrays = verifier_arrays(1, 3)
+    panel = panel_agreement({"a": arrays, "b": arrays}, resamples=2)
+    agreements = [*repeat_agreement(arrays, resamples=2), *human_agreement(arrays, resamples=2)]
+    agreements += [*panel["pairs"], *panel["panel"]]
+    assert listed("Agreement") == {row["measure"] for row in agreements}
+    corrected = correct_by_calibration(prover_arrays(1, 30, repeats=1), verifier_arrays(1, 60, repeats=1), resamples=50)
+    assert listed("Correcting for the judge") - {"corrected", "prediction_powered"} <= set(corrected)
+
+
+def test_every_field_of_an_interval_is_explained() -> None:
+    fields = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (.*?) \|", SECTIONS["Intervals"], re.MULTILINE))))
+    seen = set()
+    for problems in (1, 3, 40):
+        for interval in uncertainty.intervals(published_rates(verifier_arrays(1, problems)), resamples=50).values():
+            seen |= set(interval)
+    assert fields == seen
+
+
+def test_numbers_on_the_page_are_those_in_the_code() -> None:
+    assert f"{uncertainty.RESAMPLES:,} resamples" in SECTIONS["Intervals"]
+    assert f"fewer than {uncertainty.FEW_PROBLEMS} problems" in SECTIONS["Intervals"]
+    assert f"fewer than {uncertainty.FEW_CASES} independent" in SECTIONS["Intervals"]
+    assert f"{PERMUTATIONS:,} random" in SECTIONS["Comparing runs"]
+    assert f"`p_holm` < {ALPHA}" in SECTIONS["Comparing runs"]
+    assert f"youden < {LEAST_YOUDEN}" in SECTIONS["Correcting for the judge"]
+    assert f"fewer than\n{SMALLEST} problems" in SECTIONS["Breakdown"]
+    assert voting.FOLDS == 5
+    assert "four of five folds" in SECTIONS["Voting"]
+    assert all(f"`{factor}`" in SECTIONS["Breakdown"] for factor in FACTORS)
+    lengths = ", ".join(f"{low}-{high}" if high != low else f"{low}" for low, high in LENGTHS if high is not None)
+    assert f"steps: {lengths}, {LENGTHS[-1][0]} and more" in SECTIONS["Breakdown"]
+    assert f"`{PROTOCOL}`" in SECTIONS["Validity"]
+    for level, score in LEVEL_SCORES.items():
+        assert f"{level} {score:g}" in SECTIONS["Meta-verification"]
+
+
+def test_reason_codes() -> None:
+    assert re.findall(r"^\| `([^`]+)` \|", SECTIONS["Reason codes"], re.MULTILINE) == list(REASONS)
+
+
+def test_links_have_targets() -> None:
+    anchors = {re.sub(r"[^\w -]", "", name).strip().lower().replace(" ", "-") for name in SECTIONS}
+    assert set(re.findall(r"\]\(#([^)]+)\)", PAGE)) <= anchors
+    coverage = (Path(__file__).parents[2] / "docs/coverage.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\(metrics\.md#([^)]+)\)", coverage)) <= anchors
+
+
+@pytest.mark.parametrize("section", [name for name, text in SECTIONS.items() if "```python" in text])
+def test_examples_run(section: str) -> None:
+    # A section may use what "Symbols" imports, and the imports of sections before it.
+    names: dict[str, object] = {}
+    for name, text in SECTIONS.items():
+        for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+            code = block if name in ("Symbols", section) else "\n".join(re.findall(r"^from .* import .*$", block, re.M))
+            exec(compile(code, f"docs/metrics.md, {name}", "exec"), names)
+        if name == section:
+            return
