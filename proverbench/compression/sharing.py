@@ -8,11 +8,12 @@ binder, or of the whole proof when it is closed. Its type, which ``let`` needs, 
 Nothing here recurses: proofs may be deeper than Python's stack.
 """
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from proverbench.compression.charges import Charge, charge
+from proverbench.compression.checking import check_sources
 from proverbench.compression.counting import count_levels
 from proverbench.compression.export import (
     APP,
