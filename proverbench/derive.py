@@ -204,7 +204,9 @@ class Summariser:
             msgspec.structs.replace(judgment, assessment=None, errors=None) if judgment.valid else judgment
             for judgment in record.judgments
         ]
-        self._records.append(msgspec.structs.replace(record, judgments=light))
+        # A sampled proof is the record's own text; an annotated one is its row's, which is in memory anyway.
+        steps = [] if record.proof_id is None else record.steps
+        self._records.append(msgspec.structs.replace(record, judgments=light, steps=steps))
 
     def summary(self) -> Summary:
         """The summary of all that was seen."""

@@ -2,23 +2,25 @@
 
 What is promised: when :meth:`Journal.append` returns, the whole line has been handed to the operating system, so
 killing the process loses nothing; an fsync follows within :data:`SYNC_INTERVAL_S`, so a power cut costs at most the
-answers of that time. A write that the disk refuses leaves no torn line behind.
+answers of that time. A write that the disk refuses leaves no torn line behind, and nothing is appended any more once a
+sync was refused: the system tells of a failed sync only once.
 """
 
 import asyncio
 import base64
 import contextlib
+import errno
 import fcntl
 import json
 import os
 import re
 import socket
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,6 +32,9 @@ CALLS = "calls.jsonl"
 LOCK = ".lock"
 SYNC_INTERVAL_S = 1.0
 _CHUNK = 4 << 20
+_MAX_DEPTH = 32
+_NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
+_INT_RANGE = range(-(1 << 63), 1 << 64)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -82,14 +87,22 @@ def storable(text: str) -> tuple[str, str | None]:
     return text, None
 
 
-def storable_value(value: Any) -> Any:
-    """A JSON value with every string in it made :func:`storable`, the exact form not kept."""
+def storable_value(value: Any, depth: int = 0) -> Any:
+    """A JSON value as every reader takes it, the exact form not kept.
+
+    Strings are made :func:`storable`; what is nested deeper than readers follow becomes null, and so does an integer
+    that has no place in 64 bits.
+    """
     if isinstance(value, str):
         return storable(value)[0]
+    if isinstance(value, dict | list) and depth == _MAX_DEPTH:
+        return None
     if isinstance(value, dict):
-        return {storable(str(key))[0]: storable_value(item) for key, item in value.items()}
+        return {storable(str(key))[0]: storable_value(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [storable_value(item) for item in value]
+        return [storable_value(item, depth + 1) for item in value]
+    if isinstance(value, int) and value not in _INT_RANGE:
+        return None
     return value
 
 
@@ -111,6 +124,10 @@ class Ledger:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
+        self.end = 0
+        """Where the first line begins that is not taken into account yet."""
+        self.n_lines = 0
+        """Lines taken into account."""
         self._offsets: dict[Role, array[int]] = {role: array("q", [self._OPEN]) * plan.size(role) for role in ROLES}
 
     def offset(self, role: Role, number: int) -> int | None:
@@ -175,13 +192,17 @@ class CallsReader:
                 yield offset, line
                 offset += len(line) + 1
 
-    def lines(self) -> Iterator[tuple[int, Line]]:
+    def lines(self, start: int = 0, *, lines_before: int = 0) -> Iterator[tuple[int, Line]]:
         """Every whole line, decoded, with its offset.
+
+        Args:
+            start: Offset of the first line wanted.
+            lines_before: How many lines stand before it, for messages.
 
         Raises:
             JournalError: If a line is no such line; names its number.
         """
-        for number, (offset, raw) in enumerate(self.raw_lines(), start=1):
+        for number, (offset, raw) in enumerate(self.raw_lines(start), start=lines_before + 1):
             try:
                 yield offset, _decode_line(raw)
             except (msgspec.DecodeError, UnicodeDecodeError) as exc:
@@ -210,11 +231,22 @@ class CallsReader:
             JournalError: If a line is damaged; names its number.
         """
         ledger = Ledger(plan)
-        for number, (offset, raw) in enumerate(self.raw_lines(), start=1):
+        self.update(ledger)
+        return ledger
+
+    def update(self, ledger: Ledger) -> None:
+        """Take into account the lines that came since ``ledger`` was made or updated.
+
+        Raises:
+            JournalError: If a line is damaged; names its number.
+        """
+        for offset, raw in self.raw_lines(ledger.end):
+            ledger.n_lines += 1
             try:
                 head = _decode_head(raw)
             except (msgspec.DecodeError, UnicodeDecodeError) as exc:
-                raise self._damaged(number, exc) from exc
+                raise self._damaged(ledger.n_lines, exc) from exc
+            ledger.end = offset + len(raw) + 1
             if isinstance(head, _CallHead):
                 ledger.answer(CallKey(head.role, head.id, head.sample, head.repeat), offset)
             elif isinstance(head, _SessionHead) and head.event == "start":
@@ -222,7 +254,6 @@ class CallsReader:
             elif isinstance(head, _FinalHead):
                 for key in head.keys:
                     ledger.close(CallKey.parse(key))
-        return ledger
 
     def _damaged(self, number: int, exc: Exception) -> JournalError:
         return JournalError(
@@ -248,6 +279,9 @@ class CallsReader:
 class RunLock:
     """Only one process writes a run. The system frees the lock when its owner dies.
 
+    Where the file system knows no locks (some cluster file systems), the file itself is the lock, and its owner is
+    taken for dead when no such process runs on this host.
+
     Args:
         folder: The run's folder.
 
@@ -261,20 +295,34 @@ class RunLock:
             with disk(self.path):
                 self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
                 try:
-                    fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    owner = self._owner()
+                    self._refuse_unless_free(folder)
+                    if self._is_current():
+                        break
+                except BaseException:
                     os.close(self._fd)
-                    raise JournalError(
-                        f"{folder} is being written by {owner}; wait for it, or stop it, and resume then"
-                    ) from None
-                if self._is_current():
-                    break
+                    raise
                 os.close(self._fd)  # the owner removed the file between our open and our lock
         with disk(self.path):
             owner_line = json.dumps({"host": socket.gethostname(), "pid": os.getpid()}) + "\n"
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, owner_line.encode(), 0)
+
+    def _refuse_unless_free(self, folder: Path) -> None:
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            pass
+        except OSError as exc:
+            if exc.errno not in _NO_LOCKS:
+                raise
+            owner = _owner(self._fd)
+            if owner is None or owner.is_dead():
+                return
+        raise JournalError(
+            f"{folder} is being written by {_owner(self._fd) or 'another process'}; "
+            "wait for it, or stop it, and resume then"
+        )
 
     def _is_current(self) -> bool:
         try:
@@ -282,18 +330,59 @@ class RunLock:
         except FileNotFoundError:
             return False
 
-    def _owner(self) -> str:
-        try:
-            owner = json.loads(os.pread(self._fd, 1000, 0))
-            return f"process {owner['pid']} on {owner['host']}"
-        except (ValueError, KeyError, TypeError):
-            return "another process"
-
     def release(self) -> None:
         """Remove the lock file and give the lock back."""
         with contextlib.suppress(OSError):
             self.path.unlink()
         os.close(self._fd)
+
+
+class _Owner(NamedTuple):
+    """Who wrote a lock file."""
+
+    host: str
+    pid: int
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}"
+
+    def is_dead(self) -> bool:
+        if self.host != socket.gethostname():
+            return False  # nobody here can tell
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        except OSError:
+            pass
+        return False
+
+
+def _owner(fd: int) -> _Owner | None:
+    try:
+        owner = json.loads(os.pread(fd, 1000, 0))
+        return _Owner(str(owner["host"]), int(owner["pid"]))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def writer(folder: Path) -> str | None:
+    """Who is writing the run at this moment, in words; None when nobody is."""
+    try:
+        fd = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        owner = _owner(fd)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return str(owner or "another process")
+        except OSError:
+            return None if owner is None or owner.is_dead() else str(owner)
+        return None
+    finally:
+        os.close(fd)
 
 
 class Journal:
@@ -315,7 +404,10 @@ class Journal:
             self._end = _end_of_last_line(self._fd)
             if os.fstat(self._fd).st_size != self._end:
                 os.ftruncate(self._fd, self._end)
+            sync_folder(folder)
         self._synced = self._end
+        self._sync_fault: OSError | None = None
+        self._closing = asyncio.Event()
         self._syncing: asyncio.Task[None] | None = None
 
     def append(self, line: Line) -> int:
@@ -327,6 +419,8 @@ class Journal:
         raw = _encode(line) + b"\n"
         offset = self._end
         with disk(self.path):
+            if self._sync_fault is not None:
+                raise self._sync_fault
             try:
                 written = os.pwrite(self._fd, raw, offset)
                 while written < len(raw):
@@ -345,30 +439,75 @@ class Journal:
                 self._syncing = asyncio.get_running_loop().create_task(self._sync_soon())
 
     async def _sync_soon(self) -> None:
-        await asyncio.sleep(SYNC_INTERVAL_S)
-        while self._synced < self._end:
+        while self._synced < self._end and self._sync_fault is None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), SYNC_INTERVAL_S)
+            if self._closing.is_set():
+                return
             end = self._end
-            # A refusal shows at the next append or at close, where it can be told to the user.
-            with contextlib.suppress(OSError):
+            try:
                 await asyncio.to_thread(os.fsync, self._fd)
-            self._synced = end
-            if self._synced < self._end:
-                await asyncio.sleep(SYNC_INTERVAL_S)
+            except OSError as exc:
+                self._sync_fault = exc
+            else:
+                self._synced = end
 
     async def aclose(self) -> None:
-        """Sync and close.
+        """Sync and close; once a sync in progress is done.
 
         Raises:
             JournalError: If the disk refuses the sync.
         """
-        if self._syncing is not None and not self._syncing.done():
-            self._syncing.cancel()
+        self._closing.set()
+        if self._syncing is not None:
             await asyncio.gather(self._syncing, return_exceptions=True)
-        try:
-            with disk(self.path):
-                os.fsync(self._fd)
-        finally:
-            os.close(self._fd)
+        self.close()
+
+    def close(self) -> None:
+        """Sync and close; does nothing twice.
+
+        Raises:
+            JournalError: If the disk refuses the sync.
+        """
+        if self._fd < 0:
+            return
+        fd, self._fd = self._fd, -1
+        with disk(self.path):
+            try:
+                if self._sync_fault is not None:
+                    raise self._sync_fault
+                if self._synced < self._end:
+                    os.fsync(fd)
+            finally:
+                os.close(fd)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make new names in a folder survive a power cut."""
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):  # some file systems cannot sync a folder, and need not
+            os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def write_lines(folder: Path, lines: Iterable[Line]) -> None:
+    """Begin a calls.jsonl with ``lines``, in one step.
+
+    Raises:
+        JournalError: If the disk refuses it.
+    """
+    path = folder / CALLS
+    temporary = path.with_name(f"{CALLS}.tmp")
+    with disk(path):
+        with open(temporary, "wb") as file:
+            for line in lines:
+                file.write(_encode(line) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync_folder(folder)
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -385,6 +524,7 @@ def write_whole(path: Path, data: bytes) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)
+            sync_folder(path.parent)
         except OSError:
             with contextlib.suppress(OSError):
                 temporary.unlink()

@@ -5,12 +5,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from proverbench.config import Config, RoleConfig, load_config
-from proverbench.data import Dataset, GivenProofs, load_given_proofs, load_problems, load_proofs
+from proverbench.data import (
+    EVERYTHING,
+    Dataset,
+    GivenProofs,
+    load_given_proofs,
+    load_problems,
+    load_proofs,
+    parse_shard,
+    shard_of,
+)
 from proverbench.errors import ConfigError, ProverBenchError, UserInputError
 from proverbench.journal import now
 from proverbench.prompts import Template
@@ -25,6 +34,7 @@ from proverbench.records import (
     Role,
     RoleIdentity,
     Row,
+    ShardPlace,
     Task,
 )
 from proverbench.session import Draft
@@ -109,12 +119,24 @@ def prepare_new(task: Task, options: Options) -> Prepared:
     use_reference = _default(options.use_reference_solution, task == "prover")
     templates = faults.attempt(lambda: _templates(roles, options.prompts, use_reference))
     identities = faults.attempt(lambda: _role_identities(config, roles)) if config else None
-    rows = faults.attempt(lambda: _select(dataset, options.domain, options.limit, options.shard)) if dataset else None
+    chosen = faults.attempt(lambda: _select(dataset, options.domain, options.limit, options.shard)) if dataset else None
     faults.refuse_if_any()
-    if config is None or dataset is None or rows is None or templates is None or identities is None:
+    if config is None or dataset is None or chosen is None or templates is None or identities is None:
         raise AssertionError("every missing part is a fault")
-    draft = build_draft(task, options, config, dataset.sha256, rows, templates, identities, given)
+    draft = build_draft(task, options, config, dataset.sha256, chosen, templates, identities, given)
     return Prepared(draft, config)
+
+
+class Selection(NamedTuple):
+    """The rows that a run asks about, and how they were chosen, in the one form that run ids are made of."""
+
+    rows: Sequence[Row]
+    domain: str | None = None
+    """None for every row."""
+    limit: int | None = None
+    """None when it left nothing out."""
+    shard: str | None = None
+    place: ShardPlace | None = None
 
 
 def build_draft(
@@ -122,7 +144,7 @@ def build_draft(
     options: Options,
     config: Config,
     data_sha256: str,
-    rows: Sequence[Row],
+    selection: Selection,
     templates: Mapping[Role, Template],
     identities: Mapping[Role, RoleIdentity],
     given: GivenProofs | None = None,
@@ -142,18 +164,19 @@ def build_draft(
             proofs_sha256=given.sha256 if given else None,
         ),
         extent=Extent(
-            rows=len(rows),
+            rows=len(selection.rows),
             samples=_samples(task, options.samples, given),
             verifier_repeats=_default(options.repeats, DEFAULT_REPEATS[task]),
             meta=options.meta,
-            domain=options.domain,
-            limit=options.limit,
-            shard=options.shard,
+            domain=selection.domain,
+            limit=selection.limit,
+            shard=selection.shard,
         ),
         operation=_operation(config, options),
-        rows=rows,
+        rows=selection.rows,
         templates=templates,
-        given=_given_lines(given, rows, options.samples) if given else (),
+        lines=_given_lines(given, selection.rows, options.samples) if given else (),
+        shard_place=selection.place,
     )
 
 
@@ -174,7 +197,7 @@ def prepare_rows(task: Task, rows: Sequence[Row], config: Config, options: Optio
     if templates is None or identities is None:
         raise AssertionError("every missing part is a fault")
     digest = hashlib.sha256(encode_rows(rows)).hexdigest()
-    return Prepared(build_draft(task, options, config, digest, rows, templates, identities), config)
+    return Prepared(build_draft(task, options, config, digest, Selection(rows), templates, identities), config)
 
 
 def prepare_resumed(task: Task, path: Path, options: Options) -> Prepared:
@@ -207,7 +230,7 @@ def prepare_resumed(task: Task, path: Path, options: Options) -> Prepared:
     faults.refuse_if_any()
     if config is None or templates is None or identities is None or grown is None:
         raise AssertionError("every missing part is a fault")
-    rows, data_sha256 = grown
+    chosen, data_sha256 = grown
     if given:
         identities["policy"] = old.roles["policy"]
     operation = _operation(config, options) if _operates(options) else manifest.operation
@@ -224,17 +247,18 @@ def prepare_resumed(task: Task, path: Path, options: Options) -> Prepared:
             ),
             extent=msgspec.structs.replace(
                 extent,
-                rows=len(rows),
+                rows=len(chosen.rows),
                 samples=_default(options.samples, extent.samples),
                 verifier_repeats=_default(options.repeats, extent.verifier_repeats),
                 meta=meta,
-                domain=_default(options.domain, extent.domain),
-                limit=_default(options.limit, extent.limit),
-                shard=_default(options.shard, extent.shard),
+                domain=chosen.domain,
+                limit=chosen.limit,
+                shard=chosen.shard,
             ),
             operation=operation,
-            rows=rows,
+            rows=chosen.rows,
             templates=templates,
+            shard_place=chosen.place,
         ),
         config,
     )
@@ -273,8 +297,17 @@ def _dataset(task: Task, path: Path) -> Dataset[Problem] | Dataset[Proof]:
 
 def _select(
     dataset: Dataset[Problem] | Dataset[Proof], domain: str | None, limit: int | None, shard: str | None
-) -> list[Row]:
-    return list(dataset.select(domain=domain, limit=limit, shard=shard))
+) -> Selection:
+    domain = None if domain == EVERYTHING else domain
+    chosen: list[Row] = list(dataset.select(domain=domain))
+    limit = None if limit is None or limit >= len(chosen) else limit
+    chosen = chosen[:limit]
+    if shard is None:
+        return Selection(chosen, domain, limit)
+    index, count = parse_shard(shard)
+    positions = [i for i, row in enumerate(chosen) if shard_of(row.problem_id, count) == index]
+    place = ShardPlace(of=len(chosen), positions=positions)
+    return Selection([chosen[i] for i in positions], domain, limit, f"{index}/{count}", place)
 
 
 def _templates(roles: tuple[Role, ...], paths: Mapping[Role, Path], use_reference: bool) -> dict[Role, Template]:
@@ -320,26 +353,25 @@ def _role_identities(config: Config, roles: tuple[Role, ...]) -> dict[Role, Role
     return found
 
 
-def _resumed_rows(sources: Sources, options: Options) -> tuple[list[Row], str]:
+def _resumed_rows(sources: Sources, options: Options) -> tuple[Selection, str]:
     manifest = sources.manifest
     extent = manifest.extent
+    as_before = Selection(sources.rows, extent.domain, extent.limit, extent.shard, manifest.shard_place)
     selection = (options.domain, options.limit, options.shard)
     if options.data is None:
         if any(value is not None for value in selection):
             raise ConfigError("--domain, --limit or --shard with --resume need the data file again: --data FILE")
-        return list(sources.rows), manifest.identity.data_sha256
+        return as_before, manifest.identity.data_sha256
     dataset = _dataset(manifest.identity.task, options.data)
     if all(value is None for value in selection):
-        return list(sources.rows), dataset.sha256
-    return (
-        _select(
-            dataset,
-            _default(options.domain, extent.domain),
-            _default(options.limit, extent.limit),
-            _default(options.shard, extent.shard),
-        ),
-        dataset.sha256,
+        return as_before, dataset.sha256
+    chosen = _select(
+        dataset,
+        _default(options.domain, extent.domain),
+        _default(options.limit, extent.limit),
+        _default(options.shard, extent.shard),
     )
+    return chosen, dataset.sha256
 
 
 def _operates(options: Options) -> bool:

@@ -185,6 +185,8 @@ class CallLine(msgspec.Struct, kw_only=True, tag_field="type", tag="call"):
     """As ``text_b64``, of ``reasoning``."""
     steps: list[str] | None = None
     """Only of a proof that was given as steps (``--proofs``): these are the proof, not what ``text`` parses to."""
+    prompt: str | None = None
+    """Only of an imported run, which has no templates to make it from again: the prompt as it was sent."""
     finish_reason: str | None = None
     refused: str | None = None
     usage: dict[str, Any] | None = None
@@ -301,6 +303,15 @@ class Extent(msgspec.Struct, frozen=True, kw_only=True):
     """``i/n``, 1-based, or None."""
 
 
+class ShardPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a shard's rows stand among all that were selected, so that shards can be joined in data order."""
+
+    of: int
+    """Rows that all shards have together."""
+    positions: list[int]
+    """Zero-based place of each of the shard's rows, in ascending order."""
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """manifest.json."""
 
@@ -309,6 +320,10 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of identity and extent as canonical JSON."""
     identity: Identity
     extent: Extent
+    inputs_sha256: str = ""
+    """SHA-256 of inputs.jsonl."""
+    shard_place: ShardPlace | None = None
+    """Only of a shard."""
     operation: dict[str, Any] = {}
     """Endpoint URLs, limits, retries, prices, tool and SDK versions. No secrets. Never in records or summary."""
 

@@ -1,14 +1,16 @@
 """A run open for writing: made, resumed and grown here, by one process at a time."""
 
+import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from proverbench.errors import JournalError, RunMismatchError
-from proverbench.journal import Journal, RunLock, disk, now, write_whole
+from proverbench.journal import CALLS, LOCK, Journal, RunLock, disk, now, write_lines, write_whole
 from proverbench.prompts import Template
 from proverbench.reading import open_calls
 from proverbench.records import (
@@ -18,19 +20,23 @@ from proverbench.records import (
     Extent,
     FinalLine,
     Identity,
+    Line,
     Manifest,
     Role,
     Row,
     SessionLine,
+    ShardPlace,
 )
 from proverbench.sources import (
     FORMAT_VERSION,
     INPUTS,
     MANIFEST,
+    NEXT_INPUTS,
     PROMPT_FILES,
     PROMPTS,
     Sources,
     encode_rows,
+    finish_growth,
     pretty,
     run_id,
 )
@@ -45,10 +51,17 @@ class Draft:
     operation: dict[str, Any]
     rows: Sequence[Row]
     templates: Mapping[Role, Template]
-    given: Sequence[CallLine] = ()
-    """The proofs of ``--proofs``, as answered policy calls."""
+    lines: Iterable[Line] = ()
+    """What calls.jsonl begins with: given proofs (``--proofs``) as answered policy calls, or lines of other runs."""
+    shard_place: ShardPlace | None = None
+    """Of a shard: where its rows stand."""
 
-    @property
+    @cached_property
+    def inputs(self) -> bytes:
+        """Content of inputs.jsonl."""
+        return encode_rows(self.rows)
+
+    @cached_property
     def manifest(self) -> Manifest:
         """The manifest of the run."""
         return Manifest(
@@ -56,6 +69,8 @@ class Draft:
             run_id=run_id(self.identity, self.extent),
             identity=self.identity,
             extent=self.extent,
+            inputs_sha256=hashlib.sha256(self.inputs).hexdigest(),
+            shard_place=self.shard_place,
             operation=self.operation,
         )
 
@@ -69,16 +84,24 @@ class Session:
     Args:
         path: The run's folder; it exists.
         on_start: Called when the first call is about to be asked, with the run's sources.
+        lock: The run's lock, where the caller holds it already; taken here otherwise.
 
     Raises:
         JournalError: If another process writes it, or it is damaged.
     """
 
-    def __init__(self, path: Path, *, on_start: Callable[[Sources], object] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        on_start: Callable[[Sources], object] | None = None,
+        lock: RunLock | None = None,
+    ) -> None:
         self.path = path
         self._on_start = on_start
-        self._lock = RunLock(path)
+        self._lock = lock or RunLock(path)
         try:
+            finish_growth(path)
             self.journal = Journal(path)  # first: it makes the file that the sources read, and mends its tail
             self.sources = Sources(path)
         except BaseException:
@@ -90,23 +113,29 @@ class Session:
     def create(cls, path: Path, draft: Draft, *, on_start: Callable[[Sources], object] | None = None) -> "Session":
         """Make the folder of a new run and open it.
 
+        The manifest comes last: before it is there, the folder is no run, and making it again starts afresh.
+
         Raises:
             JournalError: If the folder exists and is not empty, or cannot be written.
         """
         with disk(path):
             path.mkdir(parents=True, exist_ok=True)
-            if any(path.iterdir()):
-                raise JournalError(f"{path} exists and is not empty; give another --output, or --resume {path}")
+        refuse_taken(path)
+        lock = RunLock(path)
+        try:
+            refuse_taken(path)  # again: another process may just have made a run of it
             prompts = path / PROMPTS
-            prompts.mkdir()
-        for role, template in draft.templates.items():
-            write_whole(prompts / PROMPT_FILES[role], template.text.encode())
-        write_whole(path / INPUTS, encode_rows(draft.rows))
-        write_whole(path / MANIFEST, pretty(draft.manifest))
-        session = cls(path, on_start=on_start)
-        for line in draft.given:
-            session.sources.ledger.answer(line.key, session.journal.append(line))
-        return session
+            with disk(prompts):
+                prompts.mkdir(exist_ok=True)
+            for role, template in draft.templates.items():
+                write_whole(prompts / PROMPT_FILES[role], template.text.encode())
+            write_whole(path / INPUTS, draft.inputs)
+            write_lines(path, draft.lines)
+            write_whole(path / MANIFEST, pretty(draft.manifest))
+        except BaseException:
+            lock.release()
+            raise
+        return cls(path, on_start=on_start, lock=lock)
 
     def check_growth(self, draft: Draft) -> None:
         """Make sure that the run may become ``draft``: the same identity but for new roles, and no smaller extent.
@@ -142,9 +171,11 @@ class Session:
         for role, template in draft.templates.items():
             if role not in self.sources.templates:
                 write_whole(self.path / PROMPTS / PROMPT_FILES[role], template.text.encode())
-        if list(draft.rows) != list(self.sources.rows):
-            write_whole(self.path / INPUTS, encode_rows(draft.rows))
+        # The new rows lie beside the old ones until the manifest, in one step, says which are meant.
+        if draft.manifest.inputs_sha256 != old.inputs_sha256:
+            write_whole(self.path / NEXT_INPUTS, draft.inputs)
         write_whole(self.path / MANIFEST, pretty(draft.manifest))
+        finish_growth(self.path)
         self.sources.close()
         self.sources = Sources(self.path)
 
@@ -183,9 +214,33 @@ class Session:
         await self.journal.aclose()
 
     def release(self) -> None:
-        """Close the files and let others write the run."""
+        """Close the files and let others write the run.
+
+        Raises:
+            JournalError: If what was written last cannot be synced.
+        """
         self.sources.close()
-        self._lock.release()
+        try:
+            self.journal.close()
+        finally:
+            self._lock.release()
+
+
+def refuse_taken(path: Path) -> None:
+    """Only a folder that is empty, or in which a run was begun but never finished making, becomes a run.
+
+    Raises:
+        RunMismatchError: If there is anything else at ``path``.
+        JournalError: If it cannot be read.
+    """
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise RunMismatchError(f"{path} is no folder; give another --output")
+    with disk(path):
+        names = {entry.name.removesuffix(".tmp") for entry in path.iterdir()}
+    if names - {PROMPTS, INPUTS, CALLS, LOCK, MANIFEST} or (path / MANIFEST).exists():
+        raise RunMismatchError(f"{path} exists and is not empty; give another --output, or --resume {path}")
 
 
 def _identity_differences(old: Identity, new: Identity) -> list[str]:

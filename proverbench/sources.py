@@ -10,13 +10,15 @@ from pathlib import Path
 import msgspec
 
 from proverbench.errors import JournalError, RunMismatchError
-from proverbench.journal import CALLS, CallsReader, Ledger
+from proverbench.journal import CALLS, CallsReader, Ledger, disk
 from proverbench.plan import Plan
 from proverbench.prompts import Template
 from proverbench.records import Extent, Identity, Manifest, Problem, Proof, Role, Row
 
 MANIFEST = "manifest.json"
 INPUTS = "inputs.jsonl"
+NEXT_INPUTS = "inputs.jsonl.next"
+"""The rows of a run that is about to grow; they become INPUTS once the manifest means them."""
 PROMPTS = "prompts"
 FORMAT_VERSION = 1
 
@@ -65,9 +67,9 @@ class Sources:
         self.manifest = read_manifest(path)
         self.rows: Sequence[Row] = _read_inputs(path, self.manifest)
         self.templates = {
-            role: Template.load(role, path / PROMPTS / name)
-            for role, name in PROMPT_FILES.items()
-            if (path / PROMPTS / name).is_file()
+            role: Template.load(role, path / PROMPTS / PROMPT_FILES[role])
+            for role in self.manifest.identity.prompt_sha256
+            if (path / PROMPTS / PROMPT_FILES[role]).is_file()
         }
         self.plan = Plan(self.rows, self.manifest.extent, judged_only=self.manifest.identity.task == "verifier")
         self.calls = CallsReader(path / CALLS)
@@ -106,20 +108,54 @@ def read_manifest(path: Path) -> Manifest:
     return manifest
 
 
+def finish_growth(path: Path) -> None:
+    """Complete or undo what a process that died left of a growing run; the caller holds the run's lock.
+
+    Raises:
+        JournalError: If the disk refuses it.
+    """
+    pending = path / NEXT_INPUTS
+    if not pending.exists():
+        return
+    with disk(pending):
+        if hashlib.sha256(pending.read_bytes()).hexdigest() == read_manifest(path).inputs_sha256:
+            pending.replace(path / INPUTS)
+        else:
+            pending.unlink()
+
+
 def _read_inputs(path: Path, manifest: Manifest) -> list[Row]:
     file = path / INPUTS
+    raw = _input_bytes(path, manifest)
     kind: type[Problem] = Proof if manifest.identity.task == "verifier" else Problem
     decode = msgspec.json.Decoder(kind).decode
     rows: list[Row] = []
-    try:
-        with open(file, "rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                try:
-                    rows.append(decode(line))
-                except (msgspec.DecodeError, UnicodeDecodeError) as exc:
-                    raise JournalError(f"{file}:{number}: not an input row of this run: {exc}") from exc
-    except OSError as exc:
-        raise JournalError(f"cannot read {file}: {exc.strerror}") from exc
+    for number, line in enumerate(raw.split(b"\n")[:-1], start=1):
+        try:
+            rows.append(decode(line))
+        except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+            raise JournalError(f"{file}:{number}: not an input row of this run: {exc}") from exc
     if len(rows) != manifest.extent.rows:
         raise JournalError(f"{file} has {len(rows)} rows, {MANIFEST} says {manifest.extent.rows}")
     return rows
+
+
+def _input_bytes(path: Path, manifest: Manifest) -> bytes:
+    """Content of inputs.jsonl, or of what will be it (:func:`finish_growth`)."""
+    found = None
+    for name in (INPUTS, NEXT_INPUTS):
+        try:
+            raw = (path / name).read_bytes()
+        except FileNotFoundError:
+            continue
+        except OSError as exc:
+            raise JournalError(f"cannot read {path / name}: {exc.strerror}") from exc
+        found = hashlib.sha256(raw).hexdigest()
+        if found == manifest.inputs_sha256:
+            return raw
+    if found is None:
+        raise JournalError(f"cannot read {path / INPUTS}: there is no such file")
+    raise JournalError(
+        f"{path / INPUTS} is not the file that the run was made with (its SHA-256 is not the one in {MANIFEST}); "
+        "put the original back"
+    )

@@ -77,6 +77,7 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
         JournalError: The disk.
     """
     from proverbench.prepare import Options, prepare_new, prepare_resumed
+    from proverbench.session import refuse_taken
 
     output, resume = given.pop("output"), given.pop("resume")
     final, dry_run = given.pop("final"), given.pop("dry_run")
@@ -90,8 +91,8 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
         raise ConfigError("--output cannot be given with --resume: the run stays in its folder")
     if final and resume is None:
         raise ConfigError("--final closes a saved run, so it needs --resume DIR")
-    if output is not None and output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise ConfigError(f"--output {output} exists and is not empty; give another folder, or --resume {output}")
+    if output is not None:
+        refuse_taken(output)
     prepared = prepare_new(task, options) if resume is None else prepare_resumed(task, resume, options)
     if dry_run:
         from proverbench.cli.estimate import print_estimate
