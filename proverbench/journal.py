@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -492,26 +492,9 @@ def sync_folder(folder: Path) -> None:
         os.close(fd)
 
 
-def write_lines(folder: Path, lines: Iterable[Line]) -> None:
-    """Begin a calls.jsonl with ``lines``, in one step.
-
-    Raises:
-        JournalError: If the disk refuses it.
-    """
-    path = folder / CALLS
-    temporary = path.with_name(f"{CALLS}.tmp")
-    with disk(path):
-        with open(temporary, "wb") as file:
-            for line in lines:
-                file.write(_encode(line) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        sync_folder(folder)
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Replace a file in one step: readers see the old or the new content, never a part.
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Replace a file in one step by what is written into the block's file: readers see the old content or the new.
 
     Raises:
         JournalError: If the disk refuses it; the old content stands.
@@ -520,15 +503,36 @@ def write_whole(path: Path, data: bytes) -> None:
     with disk(path):
         try:
             with open(temporary, "wb") as file:
-                file.write(data)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)
             sync_folder(path.parent)
-        except OSError:
+        except BaseException:
             with contextlib.suppress(OSError):
                 temporary.unlink()
             raise
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Replace a file's content in one step.
+
+    Raises:
+        JournalError: If the disk refuses it; the old content stands.
+    """
+    with replacing(path) as file:
+        file.write(data)
+
+
+def write_lines(folder: Path, lines: Iterable[Line]) -> None:
+    """Begin a calls.jsonl with ``lines``, in one step.
+
+    Raises:
+        JournalError: If the disk refuses it.
+    """
+    with replacing(folder / CALLS) as file:
+        for line in lines:
+            file.write(_encode(line) + b"\n")
 
 
 @contextlib.contextmanager

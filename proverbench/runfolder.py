@@ -10,7 +10,7 @@ import msgspec
 from proverbench.budget import Spent
 from proverbench.derive import Summariser, build_record, build_records
 from proverbench.endpoints.money import cache_saving_usd
-from proverbench.journal import disk, write_whole
+from proverbench.journal import replacing, write_whole
 from proverbench.metrics.uncertainty import significant
 from proverbench.reading import render
 from proverbench.records import (
@@ -115,14 +115,10 @@ def write_derived(sources: Sources) -> Summary:
     """
     summariser = Summariser(sources)
     encode = msgspec.json.Encoder().encode
-    target = sources.path / RECORDS
-    temporary = sources.path / f"{RECORDS}.tmp"
-    with disk(target), open(temporary, "wb") as file:
+    with replacing(sources.path / RECORDS) as file:
         for record in build_records(sources, summariser.see_call):
             summariser.see_record(record)
             file.write(encode(record) + b"\n")
-    with disk(target):
-        temporary.replace(target)
     summary = summariser.summary()
     write_whole(sources.path / SUMMARY, pretty(summary))
     write_whole(sources.path / TIMING, pretty(timing(sources)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, EXIT_SIGINT, EXIT_SIGTERM, say
-from proverbench.errors import ConfigError
+from proverbench.errors import ConfigError, JournalError
 from proverbench.records import Role, Task
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ class _Execution:
         self._resume = resume
         self._output = output
         self._signal: int | None = None
+        self._asking = True
 
     async def run(self, *, final: bool) -> int:
         from proverbench.endpoints.factory import close_callers, open_callers
@@ -175,10 +176,19 @@ class _Execution:
             except asyncio.CancelledError:
                 if self._signal is None:
                     raise
+            finally:
+                self._asking = False
         if pipeline.fault is not None:
             say(f"error: {pipeline.fault}")
-        await session.stop(self._reason())
-        return self._finish(session, write_derived(session.sources))
+        try:
+            await session.stop(self._reason())
+            summary = write_derived(session.sources)
+        except JournalError as exc:
+            if pipeline.fault is None:
+                say(f"error: {exc}")
+            self._say_how_to_go_on(session)
+            return EXIT_INCOMPLETE
+        return self._finish(session, summary)
 
     def _reason(self) -> str:
         if self._signal is not None:
@@ -201,7 +211,8 @@ class _Execution:
                 f"asking nothing new; {self._display.in_flight()} calls in flight are saved as they come "
                 "(Ctrl-C again stops at once)"
             )
-        elif main is not None:
+        elif main is not None and self._asking:
+            self._asking = False  # once: what ends a run tidily must not itself be cancelled by an impatient user
             main.cancel()
 
     def _finish(self, session: "Session", summary: "Summary") -> int:
@@ -209,14 +220,17 @@ class _Execution:
         from proverbench.cli.scores import print_scores
 
         print_scores(summary, session.path)
-        command = "verifierbench" if self._task == "verifier" else "proverbench run"
-        if self._signal is not None or not summary.complete:
-            say(f"incomplete; go on with: {command} --resume {session.path}")
+        if not summary.complete:
+            self._say_how_to_go_on(session)
         else:
             say(f"complete; look into it with: proverbench inspect {session.path}")
         if self._signal is not None:
             return EXIT_SIGINT if self._signal == signal.SIGINT else EXIT_SIGTERM
         return EXIT_COMPLETE if summary.complete else EXIT_INCOMPLETE
+
+    def _say_how_to_go_on(self, session: "Session") -> None:
+        command = "verifierbench" if self._task == "verifier" else "proverbench run"
+        say(f"incomplete; go on with: {command} --resume {session.path}")
 
 
 def _retract(sources: "Sources") -> None:
