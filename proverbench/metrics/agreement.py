@@ -129,7 +129,8 @@ def repeat_agreement(arrays: JudgmentArrays, *, resamples: int = RESAMPLES, seed
         (one of VIEWS), ``value`` (None with ``reason`` where undefined), ``low``, ``high``, ``se``, ``n`` (proofs),
         ``left_out`` (judged proofs that could not count), ``seed``.
     """
-    return _group_rows(_counts(arrays.verdict), arrays, arrays.generated, arrays.repeats, resamples, seed)
+    counts = _counts(arrays.verdict)
+    return _group_rows({view: _viewed(counts, view) for view in VIEWS}, arrays, arrays.repeats, resamples, seed)
 
 
 def panel_agreement(
@@ -146,7 +147,7 @@ def panel_agreement(
         ``pairs``: rows as of :func:`repeat_agreement` with ``first``, ``second`` and the measures ``raw_agreement``
         and ``cohen_kappa`` of one random valid judgment of either; ``panel``: rows over all judges with
         ``raw_agreement``, ``fleiss_kappa`` and ``krippendorff_alpha``, a judge's opinion being what most of its valid
-        repeats say (a tie is none); ``proofs``, the proofs in common, and ``left_out`` by run.
+        repeats say in that view (a tie is none); ``proofs``, the proofs in common, and ``left_out`` by run.
 
     Raises:
         ValueError: If the runs have no proof in common.
@@ -159,8 +160,8 @@ def panel_agreement(
     for one, other in itertools.combinations(joined, 2):
         rows = _pair_rows(counts[one], counts[other], first, resamples, seed)
         pairs += [{"first": one, "second": other, **row} for row in rows]
-    opinions = sum((_opinion(table) for table in counts.values()), np.zeros_like(counts[next(iter(counts))]))
-    panel = _group_rows(opinions, first, first.generated, len(joined), resamples, seed)
+    opinions = {view: np.sum([_opinion(_viewed(table, view)) for table in counts.values()], axis=0) for view in VIEWS}
+    panel = _group_rows(opinions, first, len(joined), resamples, seed)
     return {"proofs": len(first.keys), "left_out": left_out, "pairs": pairs, "panel": panel}
 
 
@@ -246,12 +247,11 @@ def _pair_rows(
 
 
 def _group_rows(
-    counts: Floats, arrays: JudgmentArrays, there: NDArray[np.bool_], judges: int, resamples: int, seed: int
+    by_view: Mapping[str, Floats], arrays: JudgmentArrays, judges: int, resamples: int, seed: int
 ) -> list[dict[str, Any]]:
-    given = counts.sum(axis=1)
     rows = []
-    for view in VIEWS:
-        table = _viewed(counts, view)
+    for view, table in by_view.items():
+        given = table.sum(axis=1)
         weights = _weights(table.shape[1], view)
         measures: list[tuple[str, NDArray[np.bool_], Floats, Callable[[Floats], Floats]]] = [
             ("raw_agreement", given >= 2, _fleiss_sums(table[given >= 2], weights), _observed),
@@ -269,7 +269,7 @@ def _group_rows(
             row = _measured(measure, view, sums, statistic, resamples, seed)
             if measure == "krippendorff_alpha" and row["value"] is not None:
                 row["value"] = significant(krippendorff_alpha(table))
-            rows.append(row | {"n": int(used.sum()), "left_out": int(there.sum() - used.sum())})
+            rows.append(row | {"n": int(used.sum()), "left_out": int(arrays.generated.sum() - used.sum())})
     return rows
 
 

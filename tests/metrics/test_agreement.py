@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import krippendorff
@@ -180,15 +180,22 @@ def test_panel() -> None:
         mine = [row for row in got["pairs"] if (row["first"], row["second"]) == ("j5", "j6")]
         assert row_of(mine, "raw_agreement", view)["value"] == pytest.approx(np.mean(shares), abs=1e-11)
 
-    def opinion(votes: list[int]) -> int | None:
+    def opinion(votes: Sequence[int]) -> int | None:
         counts = {value: votes.count(value) for value in votes}
         leading = [value for value in counts if counts[value] == max(counts.values())]
         return leading[0] if len(leading) == 1 else None
 
-    opinions = [[opinion(votes) for votes in valid_votes(arrays)] for arrays in runs.values()]
-    data = np.array([[np.nan if value is None else value for value in judge] for judge in opinions])
-    theirs = krippendorff.alpha(reliability_data=data, level_of_measurement="nominal")
-    assert row_of(got["panel"], "krippendorff_alpha", "step")["value"] == pytest.approx(theirs, abs=1e-11)
+    for view in ("accept", "step"):
+        opinions = [
+            [
+                opinion([int(vote == -1) if view == "accept" else vote for vote in votes])
+                for votes in valid_votes(arrays)
+            ]
+            for arrays in runs.values()
+        ]
+        data = np.array([[np.nan if value is None else value for value in judge] for judge in opinions])
+        theirs = krippendorff.alpha(reliability_data=data, level_of_measurement="nominal")
+        assert row_of(got["panel"], "krippendorff_alpha", view)["value"] == pytest.approx(theirs, abs=1e-11)
 
 
 def test_a_judge_agrees_with_itself() -> None:

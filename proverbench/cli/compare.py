@@ -1,0 +1,138 @@
+"""`proverbench compare`."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
+
+_HEADLINE = {
+    "prover": ("pessimistic", "pass_any_sample"),
+    "verifier": ("rough_tpr", "rough_tnr", "rough_bal_f1", "first_error_step_accuracy", "meta_ver_bal_f1"),
+}
+
+
+@click.command(cls=HandlesErrors, name="compare", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN RUN…")
+@click.option("--split", default="all", show_default=True, help="all, ugd, qe or another domain.")
+@click.option(
+    "--metric", "metrics", multiple=True, help="Compare this metric; may be repeated. [default: the main ones]"
+)
+@click.option("--all-metrics", is_flag=True, help="Compare every published metric.")
+@click.option("--resamples", type=click.IntRange(min=2), default=1000, show_default=True, help="Of each interval.")
+@click.option("--permutations", type=click.IntRange(min=1), default=10_000, show_default=True, help="Of each p-value.")
+@click.option("--seed", type=int, help="Of both. [default: a fixed one]")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def command(
+    runs: tuple[Path, ...],
+    split: str,
+    metrics: tuple[str, ...],
+    all_metrics: bool,
+    resamples: int,
+    permutations: int,
+    seed: int | None,
+    as_json: bool,
+) -> int:
+    """Paired differences between saved RUNS of one benchmark, with intervals and p-values; calls nothing.
+
+    Runs are compared on the problems (ProverBench) or proofs (VerifierBench) they have in common. What differs between
+    them is named; what makes a comparison doubtful warns, what makes it meaningless is refused (docs/comparing.md).
+    p-values are corrected for the number of pairs (Holm). "No difference shown" does not mean that there is none.
+    """
+    from proverbench.comparability import differences, names_of, valid_rate_warnings
+    from proverbench.errors import RunMismatchError, UserInputError
+    from proverbench.metrics.comparison import compare_runs
+    from proverbench.metrics.rates import published_rates
+    from proverbench.metrics.uncertainty import SEED
+    from proverbench.saved import open_runs
+
+    if len(runs) < 2:
+        raise UserInputError("compare needs at least two runs: proverbench compare RUN RUN…")
+    opened = open_runs(runs, split=split)
+    found = differences({run.name: run.manifest for run in opened})
+    refused = names_of(found, "refuses")
+    if refused:
+        raise RunMismatchError.of([f"cannot be compared: {difference}" for difference in refused])
+    task = opened[0].task
+    meta = all(run.manifest.extent.meta for run in opened)
+    scores = {run.name: run.summary.splits[split].metrics or {} for run in opened}
+    known = published_rates(opened[0].arrays, meta=meta).reported
+    unknown = [metric for metric in metrics if metric not in known]
+    if unknown:
+        raise UserInputError(f"--metric {unknown[0]}: not a metric of all these runs; there are {', '.join(known)}")
+    wanted = metrics or [metric for metric in known if all_metrics or metric in _HEADLINE[task]]
+    if any(difference.aspect == "samples" for difference in found):
+        wanted = [metric for metric in wanted if metric != "pass_any_sample"]
+    try:
+        result = compare_runs(
+            {run.name: run.arrays for run in opened},
+            metrics=wanted,
+            meta=meta,
+            resamples=resamples,
+            permutations=permutations,
+            seed=SEED if seed is None else seed,
+        )
+    except ValueError as exc:
+        raise RunMismatchError(f"cannot be compared: {exc}") from exc
+    warnings = [str(difference) for difference in names_of(found, "warns")] + valid_rate_warnings(scores)
+    compared = [
+        {"aspect": difference.aspect, "values": dict(difference.values)} for difference in names_of(found, "compared")
+    ]
+    if as_json:
+        import json
+
+        answer = {"task": task, "split": split, "differs": compared, "warnings": warnings, **result}
+        click.echo(json.dumps(answer, ensure_ascii=False, indent=2, allow_nan=False))
+    else:
+        _show(task, split, compared, warnings, result)
+    return EXIT_COMPLETE
+
+
+def _show(
+    task: str,
+    split: str,
+    compared: Sequence[Mapping[str, Any]],
+    warnings: Sequence[str],
+    result: Mapping[str, Any],
+) -> None:
+    from proverbench.cli.tables import console, ends, number, plain, show, table
+
+    out = console()
+    benchmark = "ProverBench" if task == "prover" else "VerifierBench"
+    proofs = "" if task == "prover" else f", {next(iter(result['proofs'].values()))} proofs"
+    out.print(plain(f"{benchmark}, split {split}, {result['problems']} problems{proofs} in common"), style="bold")
+    lost = ", ".join(f"{name} {count}" for name, count in result["left_out"].items() if count)
+    if lost:
+        out.print(plain(f"left out, because another run lacks them: {lost}"))
+    for difference in compared:
+        values = "; ".join(f"{name}: {value}" for name, value in difference["values"].items())
+        out.print(plain(f"what differs: {difference['aspect']} ({values})"))
+    for warning in warnings:
+        out.print(plain(f"warning: {warning}"), style="yellow")
+    out.print()
+    several = len(result["proofs"]) > 2
+    shown = table("Differences, first minus second", "metric", "first", "second", "difference", "95 % interval", "p")
+    if several:
+        shown.add_column("p (Holm)", justify="right")
+    shown.add_column("")
+    for row in result["pairs"]:
+        cells = [
+            plain(row["metric"]),
+            plain(f"{row['first']} {number(row['first_value'])}"),
+            plain(f"{row['second']} {number(row['second_value'])}"),
+            f"{row['difference']:+.3f}",
+            ends(row["interval"]),
+            f"{row['p']:.4f}",
+        ]
+        shown.add_row(*cells, *([f"{row['p_holm']:.4f}"] if several else []), plain(row["verdict"]))
+    show(out, shown)
+    if several:
+        ranks = table("Ranks that the shown differences allow", "metric", "run", "value", "rank")
+        for row in result["ranks"]:
+            rank = f"{row['best']}" if row["best"] == row["worst"] else f"{row['best']} to {row['worst']}"
+            ranks.add_row(row["metric"], plain(row["run"]), number(row["value"]), rank)
+        show(out, ranks)
+    if result["problems"] < 30:
+        out.print(f"Only {result['problems']} problems: the intervals are too narrow (docs/coverage.md).")

@@ -1,0 +1,176 @@
+"""Which runs may be compared, or correct each other: what differs between their manifests, and what that means. Pure.
+
+The table is docs/comparing.md; a test checks that the page lists what stands here.
+"""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from proverbench.records import Manifest, Role, RoleIdentity, Task
+
+Weight = Literal["compared", "warns", "refuses"]
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """Something that two runs can differ in."""
+
+    name: str
+    read: Callable[[Manifest], object]
+    prover: Weight
+    verifier: Weight
+    why: str
+    """What a difference means for a comparison."""
+
+    def weight(self, task: Task) -> Weight:
+        """What a difference does in a comparison of that task's runs."""
+        return self.prover if task == "prover" else self.verifier
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An aspect in which runs differ."""
+
+    aspect: str
+    weight: Weight
+    values: Mapping[str, str]
+    """By run."""
+    why: str
+
+    def __str__(self) -> str:
+        values = "; ".join(f"{name}: {value}" for name, value in self.values.items())
+        return f"{self.aspect} ({values}): {self.why}"
+
+
+def _model(role: Role) -> Callable[[Manifest], object]:
+    return lambda manifest: _shown(manifest.identity.roles.get(role))
+
+
+def _prompt(role: Role) -> Callable[[Manifest], object]:
+    return lambda manifest: (manifest.identity.prompt_sha256.get(role) or "none")[:12]
+
+
+def _shown(role: RoleIdentity | None) -> str:
+    if role is None:
+        return "none"
+    # The seed makes each call's own seed; two runs with other seeds are the same judge.
+    settings = ", ".join(f"{key}={value}" for key, value in sorted(role.generation.items()) if key != "seed")
+    extra = [role.api or "", "accepts a missing finish reason" if role.accept_missing_finish else "", settings]
+    return " ".join([f"{role.model} ({role.kind})", *filter(None, extra)])
+
+
+ASPECTS: tuple[Aspect, ...] = (
+    Aspect("task", lambda m: m.identity.task, "refuses", "refuses", "they are different benchmarks"),
+    Aspect("protocol", lambda m: m.identity.protocol, "refuses", "refuses", "replies were read by other rules"),
+    Aspect(
+        "repeats",
+        lambda m: m.extent.verifier_repeats,
+        "refuses",
+        "compared",
+        "all R judgments must accept, so more repeats lower a ProverBench score; grow the smaller run with "
+        "`proverbench run --resume DIR --verifier-repeats R`",
+    ),
+    Aspect("policy", _model("policy"), "compared", "compared", "the policy is what is compared"),
+    Aspect("generation prompt", _prompt("policy"), "compared", "compared", "it belongs to how the proofs were written"),
+    Aspect("verifier", _model("verifier"), "warns", "compared", "another judge is another ruler"),
+    Aspect("verifier prompt", _prompt("verifier"), "warns", "warns", "the judge was asked differently"),
+    Aspect(
+        "reference switch",
+        lambda m: "shown" if m.identity.use_reference_solution else "not shown",
+        "warns",
+        "warns",
+        "the judge saw the reference solution in one and not in the other",
+    ),
+    Aspect(
+        "neutralising",
+        lambda m: "on" if m.identity.neutralise else "off",
+        "warns",
+        "warns",
+        "the judge may have seen other text",
+    ),
+    Aspect(
+        "data file",
+        lambda m: m.identity.data_sha256[:12],
+        "warns",
+        "warns",
+        "a row may have changed under the same id; only common problems are compared",
+    ),
+    Aspect(
+        "samples",
+        lambda m: m.extent.samples,
+        "warns",
+        "compared",
+        "pass_any_sample grows with S and is not compared",
+    ),
+    Aspect("meta-verifier", _model("meta"), "compared", "warns", "another meta-verifier grades differently"),
+    Aspect("meta prompt", _prompt("meta"), "compared", "warns", "the meta-verifier was asked differently"),
+)
+"""What may differ (``compared``), what warns and what refuses, by task."""
+
+
+def differences(runs: Mapping[str, Manifest]) -> list[Difference]:
+    """What differs between runs of one comparison, and what it means.
+
+    A meta-verifier that only some runs have is no difference: the meta metrics are then not compared.
+    """
+    task: Task = next(iter(runs.values())).identity.task
+    found = []
+    for aspect in ASPECTS:
+        values = {name: str(aspect.read(manifest)) for name, manifest in runs.items()}
+        known = set(values.values())
+        if aspect.name.startswith("meta"):
+            known -= {"none"}
+        if len(known) > 1:
+            found.append(Difference(aspect.name, aspect.weight(task), values, aspect.why))
+    return found
+
+
+VALID_RATE_GAP = 0.05
+"""Valid rates that lie further apart warn: part of a difference is then how often replies could be read."""
+
+
+def valid_rate_warnings(rates: Mapping[str, Mapping[str, float | int | None]]) -> list[str]:
+    """Warnings about runs whose valid rates differ.
+
+    Args:
+        rates: Each run's published metrics.
+    """
+    warnings = []
+    for metric in ("verifier_valid_rate", "generation_failure_rate", "meta_valid_rate"):
+        for (first, one), (second, other) in itertools.combinations(rates.items(), 2):
+            a, b = one.get(metric), other.get(metric)
+            if a is not None and b is not None and abs(a - b) > VALID_RATE_GAP:
+                warnings.append(
+                    f"{metric} differs ({first}: {a:.3f}; {second}: {b:.3f}): part of a difference is how often "
+                    "replies could be read; see the bounds beside the scores"
+                )
+    return warnings
+
+
+CALIBRATION_ASPECTS = ("protocol", "verifier", "verifier prompt", "reference switch")
+"""What a calibration must share with the run that it corrects, beside having at least as many repeats."""
+
+
+def calibration_faults(run: Manifest, calibration: Manifest) -> list[str]:
+    """Why a VerifierBench run does not measure the judge of a ProverBench run; empty when it does."""
+    faults = []
+    if run.identity.task != "prover":
+        faults.append("the run to correct is no ProverBench run")
+    if calibration.identity.task != "verifier":
+        faults.append("the calibration is no VerifierBench run")
+    for aspect in ASPECTS:
+        if aspect.name in CALIBRATION_ASPECTS:
+            ours, theirs = str(aspect.read(run)), str(aspect.read(calibration))
+            if ours != theirs:
+                faults.append(f"another {aspect.name}: the run has {ours}, the calibration {theirs}")
+    ours, theirs = str(run.extent.verifier_repeats), str(calibration.extent.verifier_repeats)
+    if int(theirs) < int(ours):
+        faults.append(f"fewer repeats: the run has {ours}, the calibration {theirs}")
+    return faults
+
+
+def names_of(aspects: Sequence[Difference], weight: Weight) -> list[Difference]:
+    """The differences of one weight."""
+    return [aspect for aspect in aspects if aspect.weight == weight]

@@ -1,0 +1,114 @@
+"""Saved runs as the statistics need them: named, complete, as arrays, with what their calls cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from proverbench.endpoints.money import cost
+from proverbench.endpoints.usage import normalise_usage
+from proverbench.errors import RunMismatchError
+from proverbench.metrics.arrays import JudgmentArrays, arrays_of
+from proverbench.metrics.voting import Cost
+from proverbench.records import GIVEN, Manifest, Summary, Task
+from proverbench.runfolder import RunFolder
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """One split of a saved run, all of whose calls are answered or closed."""
+
+    name: str
+    """The folder's name; with as much of its path as tells it from the others."""
+    path: Path
+    folder: RunFolder
+    summary: Summary
+    arrays: JudgmentArrays
+
+    @property
+    def manifest(self) -> Manifest:
+        """What was asked."""
+        return self.folder.manifest
+
+    @property
+    def task(self) -> Task:
+        """Which benchmark."""
+        return self.manifest.identity.task
+
+
+def open_runs(paths: Sequence[Path], *, split: str = "all") -> list[SavedRun]:
+    """Open runs and check that the split can be scored in each.
+
+    Args:
+        paths: The runs' folders.
+        split: ``all`` or a domain.
+
+    Raises:
+        RunMismatchError: If a folder is no run, is given twice, or its split is absent or incomplete; names each.
+        JournalError: If a source is damaged.
+    """
+    faults: list[str] = []
+    runs: list[SavedRun] = []
+    if len({path.resolve() for path in paths}) < len(paths):
+        faults.append("a run is given twice")
+    for path, name in zip(paths, _names(paths), strict=True):
+        folder = RunFolder(path)
+        summary = folder.summary()
+        part = summary.splits.get(split)
+        if part is None or not part.selected_rows:
+            there = ", ".join(name for name, other in summary.splits.items() if other.selected_rows)
+            faults.append(f"{path}: has no split {split!r}; it has {there}")
+        elif not part.complete:
+            command = "proverbench run" if summary.task == "prover" else "verifierbench"
+            faults.append(
+                f"{path}: {part.completed_records} of {part.expected_records} records of {split!r} are complete; go on "
+                f"with `{command} --resume {path}`, or count what is open as zero credit with --final"
+            )
+        else:
+            extent = folder.manifest.extent
+            arrays = arrays_of(
+                folder.records(), task=summary.task, samples=extent.samples, repeats=extent.verifier_repeats
+            )
+            runs.append(SavedRun(name, path, folder, summary, arrays.split(split)))
+    if faults:
+        raise RunMismatchError.of(faults)
+    return runs
+
+
+def call_cost(run: SavedRun) -> Cost | None:
+    """What writing and judging a proof cost on average over the whole run: in US dollars if all is priced, else tokens.
+
+    Means are over calls whose usage the provider told.
+
+    Returns:
+        None when nothing is known of a role.
+    """
+    identity, operation = run.manifest.identity, run.manifest.operation
+    asked = [role for role in ("policy", "verifier") if role in identity.roles and identity.roles[role].kind != GIVEN]
+    from proverbench.config import Prices  # pydantic: only where prices are read
+
+    prices = {role: Prices.model_validate(table) for role, table in (operation.get("prices") or {}).items()}
+    tokens: dict[str, list[float]] = {role: [] for role in asked}
+    dollars: dict[str, list[float]] = {role: [] for role in asked}
+    for line in run.folder.calls():
+        usage = normalise_usage(line.usage)
+        if line.role in tokens and usage is not None:
+            tokens[line.role].append(usage.total)
+            known = cost(usage, prices.get(line.role))
+            if not known.at_least:
+                dollars[line.role].append(known.usd)
+    for unit, found in (("USD", dollars), ("tokens", tokens)):
+        complete = all(len(found[role]) == len(tokens[role]) > 0 for role in asked)
+        if complete and any(sum(values) > 0 for values in found.values()):
+            means = {role: sum(values) / len(values) for role, values in found.items()}
+            return Cost(unit=unit, per_proof=means.get("policy", 0.0), per_judgment=means.get("verifier", 0.0))
+    return None
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """The shortest ends of the paths that tell them apart."""
+    parts = [path.resolve().parts for path in paths]
+    for length in range(1, max((len(part) for part in parts), default=1) + 1):
+        names = ["/".join(part[-length:]) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [str(path) for path in paths]
