@@ -525,10 +525,10 @@ class TestRetries:  # rows 15 to 18 and 21
         assert len(bench.server.log) == 6
 
     async def test_rate_limit_lowers_concurrency_and_it_comes_back(self, bench):  # row 17
-        caller = bench.caller(concurrency=40, max_retries=100)
-        caller._sleep = lambda seconds: asyncio.sleep(seconds / 5)
-        bench.server.script = lambda got: too_many() if got.index < 100 else None
-        lowest = 40
+        caller = bench.caller(concurrency=20, max_retries=100)
+        caller._sleep = lambda seconds: asyncio.sleep(seconds / 50)
+        bench.server.script = lambda got: too_many() if got.index < 60 else None
+        lowest = 20
 
         async def watch():
             nonlocal lowest
@@ -537,12 +537,12 @@ class TestRetries:  # rows 15 to 18 and 21
                 await asyncio.sleep(0.01)
 
         watching = asyncio.create_task(watch())
-        outcomes = await asyncio.gather(*(ask(caller, f"p{n}") for n in range(1200)))
+        outcomes = await asyncio.gather(*(ask(caller, f"p{n}") for n in range(600)))
         watching.cancel()
         assert all(isinstance(outcome, Answered) for outcome in outcomes)
-        assert lowest <= 20
-        assert caller.state.concurrency == 40
-        assert bench.server.ledger.max_in_flight["all"] <= 40
+        assert lowest <= 10
+        assert caller.state.concurrency == 20
+        assert bench.server.ledger.max_in_flight["all"] <= 20
         assert sum(outcome.attempts for outcome in outcomes) == len(bench.server.log)
 
     @pytest.mark.parametrize("stream", [False, True])
