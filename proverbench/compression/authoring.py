@@ -68,6 +68,7 @@ def make_task(files: Mapping[str, bytes], order: Order, kernel: LeanKernel) -> T
     owner = {name: path for path, names in built.modules.items() for name in names}
     editable = sorted(order.editable or {owner[target] for target in order.targets})
     _refuse_unknown_files(editable, files)
+    _refuse_background_on_editable(files, editable)
     provided = sorted(name for name, path in owner.items() if path not in editable)
     spec_files = {("original" if path in editable else "background") + f"/{path}": data for path, data in files.items()}
     by_text = {export.name_text(name): name for name in export.constants()}
@@ -123,6 +124,17 @@ def _refuse_unknown_files(editable: Sequence[str], files: Mapping[str, bytes]) -
     unknown = [path for path in editable if path not in files]
     if unknown:
         raise DataError.of(f"--editable {path}: no such file; files: {', '.join(sorted(files))}" for path in unknown)
+
+
+def _refuse_background_on_editable(files: Mapping[str, bytes], editable: Sequence[str]) -> None:
+    """What is pinned must not rest on what may be rewritten: its use is free."""
+    pinned = {path: data for path, data in files.items() if path not in editable}
+    problems = source_problems(pinned, [module_name(path) for path in pinned], prelude=True)
+    if problems:
+        said = (
+            problem.replace("neither an editable file nor in the pinned", "not in the pinned") for problem in problems
+        )
+        raise DataError.of(f"{problem}; name that file with --editable, or the importing one too" for problem in said)
 
 
 def write_task(task: Task, folder: Path) -> None:

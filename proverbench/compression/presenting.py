@@ -85,8 +85,9 @@ def render_verification(receipt: Receipt, path: Path) -> str:
     """What `verify` says."""
     parts = receipt.parts
     verifier, scores = parts["verifier"], parts["scores"]
+    trust = _TASK_SOURCES.get(verifier["task_source"], "")
     lines = [
-        f"task      {parts['task']['name']}  sha256:{parts['task']['sha256']}{_TASK_SOURCES[verifier['task_source']]}",
+        f"task      {parts['task']['name']}  sha256:{parts['task']['sha256']}{trust}",
         f"bundle    sha256:{parts['submission']['sha256']}  by {parts['submission']['agent']}",
         f"scorer    {verifier['scorer']}",
         f"kernel    {verifier['kernel'] or 'none'}",

@@ -150,13 +150,28 @@ def read_receipt(path: Path) -> Receipt:
 
 def _require_types(parts: Mapping[str, Any]) -> None:
     texts = [("task", "name"), ("task", "sha256"), ("submission", "sha256"), ("submission", "agent")]
-    texts += [("submission", "track"), ("sources", "sha256"), ("terms", "sha256"), ("verdict", "verdict")]
+    texts += [
+        ("submission", "track"),
+        ("sources", "sha256"),
+        ("terms", "sha256"),
+        ("verdict", "verdict"),
+        ("verifier", "scorer"),
+    ]
+    texts += [("verifier", "isolation"), ("verifier", "task_source")]
     for part, name in texts:
         if not isinstance(parts[part][name], str):
             raise TypeError(f"{part}.{name} is no text")
-    count = parts["scores"]["count"]
+    if not isinstance(parts["verifier"]["kernel"], str | None) or not all(
+        isinstance(problem, str) for problem in parts["verdict"]["problems"]
+    ):
+        raise TypeError("verifier.kernel or verdict.problems is no text")
+    for count in (parts["scores"]["count"], parts["scores"]["original_count"]):
+        _require_count(count)
+
+
+def _require_count(count: object) -> None:
     if count is not None and (not isinstance(count, int) or isinstance(count, bool)):
-        raise TypeError("scores.count is no number")
+        raise TypeError("a count in scores is no number")
 
 
 def receipt_problems(receipt: Receipt, *, trusted: str | None = None) -> list[str]:

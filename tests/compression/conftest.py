@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from proverbench.compression.authoring import Order, make_task
 from proverbench.compression.kernel import LeanKernel, Limits, find_library
+from proverbench.compression.tasks import Task
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "lean"
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def lean_data() -> Path:
     """The folder of kernel terms with known verdicts and counts."""
     if not SHARED.is_dir():
@@ -20,14 +22,14 @@ def lean_data() -> Path:
     return SHARED
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def expected(lean_data: Path) -> dict[str, Any]:
     """Known verdicts, counts and charges of the toy files."""
     found: dict[str, Any] = json.loads((lean_data / "toy.expected.json").read_text())
     return found
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def kernel() -> LeanKernel:
     """Lean's kernel. In CI a missing one fails the test, for a check that is skipped there checks nothing."""
     library = find_library()
@@ -36,4 +38,30 @@ def kernel() -> LeanKernel:
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
-    return LeanKernel(library, Limits(time_s=120))
+    return LeanKernel(library, Limits(time_s=3600))
+
+
+@pytest.fixture(scope="session")
+def toy_sources(lean_data: Path) -> dict[str, bytes]:
+    """The toy file, as a project."""
+    return {"Toy.lean": (lean_data / "toy.lean").read_bytes()}
+
+
+@pytest.fixture(scope="session")
+def toy_task(toy_sources: dict[str, bytes], kernel: LeanKernel) -> Task:
+    """A task made of the toy file: 254 nodes, of which 48 can be saved by an obvious change."""
+    return make_task(toy_sources, Order("toy", ["zero_add_by_helper"], background=["Eq", "congrArg"]), kernel)
+
+
+@pytest.fixture(scope="session")
+def shorter(toy_sources: dict[str, bytes]) -> dict[str, bytes]:
+    """The toy file with the shorter proof."""
+    old, new = b"(fun k ih => succ_congr _ k ih)", b"(fun _ ih => congrArg MyNat.succ ih)"
+    assert old in toy_sources["Toy.lean"]
+    return {"Toy.lean": toy_sources["Toy.lean"].replace(old, new)}
+
+
+@pytest.fixture(scope="session")
+def zero_add_task(toy_sources: dict[str, bytes], kernel: LeanKernel) -> Task:
+    """A task made of the toy file with another target."""
+    return make_task(toy_sources, Order("toy", ["zero_add"], background=["Eq", "congrArg"]), kernel)
