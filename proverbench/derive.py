@@ -13,6 +13,7 @@ import msgspec
 from proverbench.data import splits
 from proverbench.endpoints.usage import normalise_usage
 from proverbench.errors import InvalidReply
+from proverbench.metrics.arrays import ArrayBuilder, JudgmentArrays
 from proverbench.metrics.proverbench import score_prover
 from proverbench.metrics.uncertainty import split_uncertainty
 from proverbench.metrics.verifierbench import score_verifier
@@ -172,11 +173,15 @@ class Summariser:
     """
 
     def __init__(self, sources: Sources) -> None:
+        plan = sources.plan
         self._sources = sources
         self._records: list[ProofRecord] = []
+        self._judgments: dict[Judgment, Judgment] = {}
+        self._arrays = ArrayBuilder(task=sources.manifest.identity.task, samples=plan.samples, repeats=plan.repeats)
         self._usage: dict[Role, Counter[str]] = defaultdict(Counter)
         self._models: dict[Role, Counter[tuple[str | None, str | None]]] = defaultdict(Counter)
-        self._texts: dict[tuple[Role, str], Counter[int]] = defaultdict(Counter)
+        self._alike: dict[tuple[Role, str], tuple[int, bool, int]] = {}
+        """Samples of a problem, or repeats on a proof → hash of the first text, whether all equal it, how many."""
         self._missing_finish: Counter[Role] = Counter()
 
     def see_call(self, line: CallLine) -> None:
@@ -194,24 +199,35 @@ class Summariser:
         self._models[line.role][(line.model, line.fingerprint)] += 1
         if line.finish_reason is None and line.refused is None:
             self._missing_finish[line.role] += 1
-        # Samples of one problem, and repeats on one proof, are compared with each other.
-        group = line.id if line.role == "policy" else f"{line.id}/{line.sample}"
-        self._texts[(line.role, group)][hash(line.text)] += 1
+        if line.role != "meta":
+            self._compare(line)
+
+    def _compare(self, line: CallLine) -> None:
+        policy = line.role == "policy"
+        if (self._sources.plan.samples if policy else self._sources.plan.repeats) == 1:
+            return
+        group = (line.role, line.id if policy else f"{line.id}/{line.sample}")
+        digest = hash(line.text)
+        first, alike, texts = self._alike.get(group, (digest, True, 0))
+        self._alike[group] = (first, alike and digest == first, texts + 1)
 
     def see_record(self, record: ProofRecord) -> None:
-        """Keep what the scores need of a record."""
-        light = [
-            msgspec.structs.replace(judgment, assessment=None, errors=None) if judgment.valid else judgment
-            for judgment in record.judgments
+        """Keep what the scores need of a record: a few bytes for each judgment, and no text."""
+        self._arrays.add(record)
+        judgments = [
+            self._judgments.setdefault(judgment, judgment)
+            for judgment in (
+                msgspec.structs.replace(judgment, repeat=0, assessment=None, errors=None)
+                for judgment in record.judgments
+            )
         ]
-        # A sampled proof is the record's own text; an annotated one is its row's, which is in memory anyway.
-        steps = [] if record.proof_id is None else record.steps
-        self._records.append(msgspec.structs.replace(record, judgments=light, steps=steps))
+        self._records.append(msgspec.structs.replace(record, steps=[], annotation=None, judgments=judgments))
 
     def summary(self) -> Summary:
         """The summary of all that was seen."""
         manifest, plan = self._sources.manifest, self._sources.plan
-        parts = {name: self._split(name) for name in splits(self._sources.rows)}
+        arrays = self._arrays.build()
+        parts = {name: self._split(name, arrays) for name in splits(self._sources.rows)}
         return Summary(
             task=manifest.identity.task,
             complete=parts["all"].complete,
@@ -226,7 +242,7 @@ class Summariser:
             warnings=list(self._warnings()),
         )
 
-    def _split(self, name: str) -> SplitSummary:
+    def _split(self, name: str, arrays: JudgmentArrays) -> SplitSummary:
         plan = self._sources.plan
         records = [r for r in self._records if name in ("all", r.domain)]
         completed = sum(record.complete for record in records)
@@ -242,7 +258,7 @@ class Summariser:
             else:
                 split.metrics = score_verifier(records, repeats=plan.repeats, meta=plan.meta)
             split.intervals, split.bounds = split_uncertainty(
-                records,
+                arrays.split(name),
                 task=self._sources.manifest.identity.task,
                 samples=plan.samples,
                 repeats=plan.repeats,
@@ -279,8 +295,8 @@ class Summariser:
             if len(marks) > 1:
                 yield f"the {role}'s server reported {len(marks)} different fingerprints: it changed during the run"
         for role, unit, what in (("policy", "problems", "samples"), ("verifier", "proofs", "judgments")):
-            groups = [texts for (of, _), texts in self._texts.items() if of == role and texts.total() > 1]
-            same = sum(1 for texts in groups if len(texts) == 1)
+            groups = [alike for (of, _), (_, alike, texts) in self._alike.items() if of == role and texts > 1]
+            same = sum(groups)
             if same:
                 yield (
                     f"{same} of {len(groups)} {unit} got byte-identical {what} ({same / len(groups):.0%}): these "
