@@ -1,0 +1,404 @@
+"use strict";
+/* The shell of every page: PB, what a page's own script builds with.
+
+   PB.model()                 promise of the page's model            PB.chunk(n)   promise of chunk n
+   PB.has(n)                  whether chunk n is in this file        PB.h(tag, attributes, ...children)   an element
+   PB.text(source, options)   prose with mathematics, as an element  PB.raw(source)   verbatim text, as an element
+   PB.table({...})            a sortable table                       PB.chart({...})  a figure with its numbers as CSV
+   PB.bar({...})              the top bar: links, theme, help        PB.copy(text)    to the clipboard
+   PB.percent(share)          "54.1 %"                               PB.colour(i)     colour of series i, for charts
+
+   Whatever models and datasets wrote is only ever set as text: no function here makes markup of a string, and the
+   page's Trusted Types policy makes the browser refuse any that would. */
+const PB = (() => {
+  // ------------------------------------------------------------ data
+
+  async function unpack(packed) {
+    const bytes = Uint8Array.fromBase64
+      ? Uint8Array.fromBase64(packed)
+      : Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return JSON.parse(await new Response(stream).text());
+  }
+
+  async function fetched(path) {
+    const reply = await fetch(path, { cache: "no-store" });
+    if (!reply.ok) throw new Error(`${path}: ${reply.status} ${await reply.text()}`);
+    return reply.json();
+  }
+
+  const packedChunk = (number) => document.getElementById(`chunk-${number}`);
+  const has = (number) => packedChunk(number) !== null;
+
+  async function model() {
+    const packed = document.getElementById("model").textContent;
+    return packed ? unpack(packed) : fetched("model.json");
+  }
+
+  const kept = new Map(); // unpacked chunks, the latest used last
+  function chunk(number, version = "") {
+    const name = `${number}/${version}`;
+    const found = kept.get(name) ?? (has(number) ? unpack(packedChunk(number).textContent) : fetched(`chunk/${number}.json`));
+    kept.delete(name);
+    kept.set(name, found);
+    if (kept.size > 8) kept.delete(kept.keys().next().value);
+    return found;
+  }
+
+  // ------------------------------------------------------------ elements
+
+  function h(name, attributes, ...children) {
+    const node = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes ?? {})) {
+      if (value === null || value === undefined || value === false) continue;
+      if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+      else if (key === "style") for (const [property, set] of Object.entries(value)) node.style.setProperty(property, set);
+      else node.setAttribute(key, value === true ? "" : String(value));
+    }
+    append(node, children);
+    return node;
+  }
+
+  function append(node, children) {
+    for (const child of children) {
+      if (Array.isArray(child)) append(node, child);
+      else if (child !== null && child !== undefined && child !== false) node.append(child);
+    }
+  }
+
+  // ------------------------------------------------------------ text and mathematics
+
+  const LONGEST_FORMULA = 8000; // characters; a longer one is shown as source
+  const ENVIRONMENTS = new Set(
+    ("equation align alignat gather aligned alignedat gathered split array cases rcases dcases drcases matrix pmatrix " +
+      "bmatrix Bmatrix vmatrix Vmatrix smallmatrix CD").split(" "),
+  );
+
+  /* Cut prose into text and formulas, in one pass: [{text}] or [{formula, display, source}].
+     A dollar opens a formula only before a non-space, and closes one only after a non-space and not before a digit, so
+     that "$5 and $6" stays text. What never closes is text. */
+  function pieces(source) {
+    const found = [];
+    const opener = /\\\\|\\\$|\\\(|\\\[|\$\$?|\\begin\{([A-Za-z]{1,20})\*?\}/g;
+    const known = new Map(); // closer -> where it comes next: every closer is searched for once, however many openers
+    const next = (closer, from) => {
+      let at = known.get(closer);
+      if (at === undefined || (at !== -1 && at < from)) known.set(closer, (at = source.indexOf(closer, from)));
+      return at;
+    };
+    let from = 0;
+    for (let match; (match = opener.exec(source)); ) {
+      const [open, environment] = match;
+      const start = match.index;
+      const inside = start + open.length;
+      let end = -1; // where the formula's inside ends
+      let closer = "";
+      if (open === "\\(" || open === "\\[") {
+        closer = open === "\\(" ? "\\)" : "\\]";
+        end = next(closer, inside);
+      } else if (open === "$$") {
+        closer = "$$";
+        end = next(closer, inside);
+      } else if (open === "$") {
+        closer = "$";
+        end = closingDollar(source, inside, next);
+      } else if (environment && ENVIRONMENTS.has(environment)) {
+        closer = open.replace("begin", "end");
+        end = next(closer, inside);
+      }
+      if (end === -1) {
+        if (open === "$$") opener.lastIndex = start + 2;
+        continue;
+      }
+      const after = end + closer.length;
+      if (start > from) found.push({ text: source.slice(from, start) });
+      const whole = source.slice(start, after);
+      const formula = environment ? whole : source.slice(inside, end);
+      found.push({ formula, display: open !== "$" && open !== "\\(", source: whole });
+      from = opener.lastIndex = after;
+    }
+    if (from < source.length) found.push({ text: source.slice(from) });
+    return found;
+  }
+
+  function closingDollar(source, inside, next) {
+    if (/\s/.test(source[inside] ?? " ")) return -1;
+    let at = next("$", inside);
+    while (at !== -1 && source[at - 1] === "\\") at = next("$", at + 1);
+    if (at <= inside || /\s/.test(source[at - 1]) || /[0-9]/.test(source[at + 1] ?? "")) return -1;
+    return at - inside < LONGEST_FORMULA && /\n\s*\n/.test(source.slice(inside, at)) ? -1 : at;
+  }
+
+  // Characters that show nothing, or turn what stands around them, are made visible.
+  const visible = (text) =>
+    text
+      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)))
+      .replace(/[\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]/g, (c) => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+
+  const waiting = []; // formulas that are not typeset yet
+  let scheduled = false;
+
+  function text(source, { tag = "div", className = "prose" } = {}) {
+    const node = h(tag, { class: className });
+    for (const piece of pieces(source ?? "")) {
+      if (piece.text !== undefined) {
+        node.append(visible(piece.text));
+        continue;
+      }
+      const span = h("span", { class: piece.display ? "math display" : "math" }, visible(piece.source));
+      node.append(span);
+      if (piece.formula.length > LONGEST_FORMULA) asSource(span, piece, "too long to typeset");
+      else if (typeof katex !== "undefined") waiting.push([span, piece]);
+    }
+    if (waiting.length && !scheduled) {
+      scheduled = true;
+      setTimeout(() => settle(12));
+    }
+    return node;
+  }
+
+  /* Typeset what waits, for at most so many milliseconds; the rest follows when the browser is free. */
+  function settle(budget) {
+    const deadline = performance.now() + budget;
+    while (waiting.length && performance.now() < deadline) {
+      const [span, piece] = waiting.shift();
+      if (span.isConnected) typeset(span, piece);
+    }
+    scheduled = waiting.length > 0;
+    if (scheduled) setTimeout(() => settle(12));
+  }
+
+  function typeset(span, piece) {
+    let refused = false;
+    // An unescaped % would hide the rest of its line.
+    const formula = piece.formula.replace(/(\\[^])|%/g, (all, escaped) => escaped ?? "\\%");
+    try {
+      katex.render(formula, span, {
+        displayMode: piece.display,
+        throwOnError: true,
+        strict: "ignore",
+        maxExpand: 500,
+        maxSize: 8,
+        trust: () => {
+          refused = true; // \href, \includegraphics, \htmlClass and the like: shown as source, so that nothing vanishes
+          return false;
+        },
+      });
+      if (refused) asSource(span, piece, "uses a command that is not allowed here");
+      else span.dataset.source = piece.source;
+    } catch (error) {
+      asSource(span, piece, error.message);
+    }
+  }
+
+  function asSource(span, piece, why) {
+    span.className = "math source";
+    span.title = `Shown as source: ${why.slice(0, 200)}`;
+    span.textContent = visible(piece.source);
+  }
+
+  const raw = (source) => h("pre", { class: "raw", tabindex: 0 }, visible(source ?? ""));
+
+  // Copied mathematics is its source.
+  document.addEventListener("copy", (event) => {
+    const selection = getSelection();
+    if (!selection.rangeCount || selection.isCollapsed) return;
+    const part = selection.getRangeAt(0).cloneContents();
+    const formulas = part.querySelectorAll("[data-source]");
+    if (!formulas.length) return;
+    for (const formula of formulas) formula.textContent = formula.dataset.source;
+    event.clipboardData.setData("text/plain", part.textContent);
+    event.preventDefault();
+  });
+
+  // ------------------------------------------------------------ numbers
+
+  const percent = (share, digits = 1) => (share === null || share === undefined ? "–" : `${(100 * share).toFixed(digits)} %`);
+  const number = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en-US"));
+
+  function csv(rows) {
+    const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+    const cell = (value) => {
+      const shown = value === null || value === undefined ? "" : String(value);
+      return /[",\n\r]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
+    };
+    return [columns, ...rows.map((row) => columns.map((column) => row[column]))].map((row) => row.map(cell).join(",")).join("\n") + "\n";
+  }
+
+  async function copy(textToCopy) {
+    try {
+      await navigator.clipboard.writeText(textToCopy);
+    } catch {
+      const area = h("textarea", { class: "offscreen", "aria-hidden": "true" });
+      area.value = textToCopy;
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+  }
+
+  function copyButton(label, content) {
+    const button = h("button", { type: "button", class: "quiet" }, label);
+    button.addEventListener("click", async () => {
+      await copy(content());
+      button.textContent = "Copied";
+      announce("Copied to the clipboard");
+      setTimeout(() => (button.textContent = label), 1500);
+    });
+    return button;
+  }
+
+  const status = h("div", { class: "offscreen", role: "status" });
+  const announce = (message) => (status.textContent = message);
+
+  // ------------------------------------------------------------ tables
+
+  /* {caption, columns: [{key, label, title, numeric, show(row) -> node, value(row) -> what to sort by}], rows,
+      sort: {key, descending}}; every column can be sorted by its heading. */
+  function table({ caption, columns, rows, sort = null, sortable = true, className = "" }) {
+    const body = h("tbody");
+    const heads = columns.map((column) => {
+      const head = h("th", { scope: "col", class: column.numeric ? "number" : null, title: column.title });
+      if (sortable && rows.length > 1) head.append(h("button", { type: "button", onclick: () => by(column) }, column.label));
+      else head.append(column.label);
+      return head;
+    });
+    const value = (column, row) => (column.value ? column.value(row) : row[column.key]);
+    const fill = (shown) =>
+      body.replaceChildren(
+        ...shown.map((row) =>
+          h(
+            "tr",
+            { class: row.className },
+            columns.map((column, at) => {
+              const content = column.show ? column.show(row) : (row[column.key] ?? "–");
+              const name = at === 0 ? "th" : "td";
+              return h(name, { class: column.numeric ? "number" : null, scope: at === 0 ? "row" : null }, content);
+            }),
+          ),
+        ),
+      );
+    let sorted = null;
+    function by(column, descending) {
+      const down = descending ?? (sorted?.column === column ? !sorted.down : Boolean(column.numeric));
+      sorted = { column, down };
+      heads.forEach((head, at) => (columns[at] === column ? head.setAttribute("aria-sort", down ? "descending" : "ascending") : head.removeAttribute("aria-sort")));
+      const order = [...rows].sort((one, other) => {
+        const [a, b] = [value(column, one), value(column, other)];
+        if (a === null || a === undefined) return 1; // what is unknown comes last, whichever way
+        if (b === null || b === undefined) return -1;
+        const difference = typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+        return down ? -difference : difference;
+      });
+      fill(order);
+    }
+    fill(rows);
+    const start = sort && columns.find((column) => column.key === sort.key);
+    if (start) by(start, sort.descending);
+    return h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+      h("table", { class: className }, h("caption", null, caption), h("thead", null, h("tr", null, heads)), body),
+    );
+  }
+
+  // ------------------------------------------------------------ charts
+
+  const SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "cross", "wye", "asterisk"];
+  const colour = (series) => `var(--series-${(series % 8) + 1})`;
+  const symbol = (series) => SYMBOLS[series % SYMBOLS.length];
+
+  /* {title, says, draw(width) -> an SVG element (Plot.plot with className "plot"), rows: its numbers, for CSV,
+      legend: [{label, series}], label: for people who do not see it}. Redrawn when its width changes. */
+  function chart({ title, says, draw, rows, legend = [], label }) {
+    const canvas = h("div", { class: "canvas" });
+    const figure = h(
+      "figure",
+      { class: "chart" },
+      h("figcaption", null, h("h3", null, title), says ? h("p", null, says) : null),
+      legend.length > 1 ? h("ul", { class: "legend" }, legend.map((entry) => h("li", null, swatch(entry), entry.label))) : null,
+      canvas,
+      h("p", { class: "below" }, copyButton("Copy the numbers as CSV", () => csv(rows))),
+    );
+    let drawn = 0;
+    new ResizeObserver(([entry]) => {
+      const width = Math.round(entry.contentRect.width);
+      if (!width || Math.abs(width - drawn) < 16) return;
+      drawn = width;
+      const svg = draw(Math.min(width, 760));
+      svg.setAttribute("role", "img");
+      svg.setAttribute("aria-label", label ?? `${title}. ${typeof says === "string" ? says : ""}`);
+      canvas.replaceChildren(svg);
+    }).observe(canvas);
+    return figure;
+  }
+
+  function swatch({ series, dashed }) {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    for (const [key, value] of Object.entries({ width: 26, height: 12, viewBox: "-13 -6 26 12", "aria-hidden": "true" })) svg.setAttribute(key, value);
+    const line = document.createElementNS(svg.namespaceURI, "path");
+    line.setAttribute("d", "M-12,0H12");
+    line.setAttribute("stroke", colour(series));
+    line.setAttribute("stroke-width", 2);
+    if (dashed) line.setAttribute("stroke-dasharray", "4 3");
+    const mark = document.createElementNS(svg.namespaceURI, "path");
+    mark.setAttribute("d", d3.symbol(symbolType(series), 40)());
+    mark.setAttribute("fill", colour(series));
+    svg.append(line, mark);
+    return svg;
+  }
+
+  const symbolType = (series) => d3[`symbol${symbol(series)[0].toUpperCase()}${symbol(series).slice(1)}`];
+
+  // ------------------------------------------------------------ the bar
+
+  /* {links: [{href, label}], help: an element, or nothing} */
+  function bar({ links = [], help = null }) {
+    const nav = h("nav", { "aria-label": "Parts of the page" }, links.map(({ href, label }) => h("a", { href }, label)));
+    const theme = h("button", { type: "button", class: "quiet" });
+    const choices = ["auto", "light", "dark"];
+    const apply = (choice) => {
+      document.documentElement.dataset.theme = choice;
+      theme.textContent = { auto: "◐ Auto", light: "☀ Light", dark: "☾ Dark" }[choice];
+      theme.setAttribute("aria-label", `Colours: ${choice}. Change`);
+    };
+    let choice = "auto";
+    try {
+      choice = choices.includes(localStorage.getItem("theme")) ? localStorage.getItem("theme") : "auto";
+    } catch {
+      // A page opened from a file may have no storage; the choice then lasts as long as the page.
+    }
+    apply(choice);
+    theme.addEventListener("click", () => {
+      choice = choices[(choices.indexOf(choice) + 1) % choices.length];
+      apply(choice);
+      try {
+        localStorage.setItem("theme", choice);
+      } catch {
+        // as above
+      }
+    });
+    const header = document.querySelector("header.bar");
+    header.querySelectorAll("nav, .tools, dialog").forEach((old) => old.remove());
+    const tools = h("div", { class: "tools" }, theme);
+    header.append(nav, tools);
+    if (help) {
+      const dialog = h("dialog", { "aria-label": "Help" }, help, h("form", { method: "dialog" }, h("button", { type: "submit" }, "Close")));
+      dialog.querySelector("form").addEventListener("submit", (event) => {
+        event.preventDefault();
+        dialog.close();
+      });
+      tools.append(h("button", { type: "button", class: "quiet", "aria-label": "Help", onclick: () => dialog.showModal() }, "?"));
+      header.append(dialog);
+      return { help: () => dialog.showModal() };
+    }
+    return { help: () => {} };
+  }
+
+  document.addEventListener("DOMContentLoaded", () => document.body.append(status));
+
+  return Object.freeze({
+    announce, bar, chart, chunk, colour, copy, copyButton, csv, h, has, model, number, percent, pieces, raw, settle, swatch, symbol, table, text, visible,
+  });
+})();
