@@ -8,8 +8,8 @@ from proverbench.retrieval.vectors import VectorView
 Rows = NDArray[np.int64]
 Scores = NDArray[np.floating]
 
-BLOCK_BYTES = 64 << 20
-"""How large the block of scores may be that is held at once."""
+BLOCK_BYTES = 32 << 20
+"""How large the block of scores may be that is held at once: larger ones leave the cache before they are looked at."""
 _MARGIN = 32
 """Candidates kept beyond k until they are scored again; see :func:`exact_top_k`."""
 

@@ -1,0 +1,105 @@
+"""Exact dense search: its time as a ratio to the bare matrix product and to faiss's flat index, in one run.
+
+python benchmarks/bench_retrieval.py [--documents 400000] [--queries 1000] [--dim 384] [--k 200] [--repeats 3]
+
+Prints one JSON object; the times are the best of the repeats, interleaved so that a busy machine slows all alike.
+"""
+
+import argparse
+import json
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+
+from proverbench.retrieval.search import BLOCK_BYTES, exact_top_k
+from proverbench.retrieval.vectors import in_memory
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=400_000)
+    parser.add_argument("--queries", type=int, default=1_000)
+    parser.add_argument("--dim", type=int, default=384)
+    parser.add_argument("--k", type=int, default=200)
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    rng = np.random.Generator(np.random.PCG64(0))
+    documents = unit_rows(rng, arguments.documents, arguments.dim)
+    queries = unit_rows(rng, arguments.queries, arguments.dim)
+    view = in_memory(documents)
+    found: dict[str, np.ndarray] = {}
+
+    def search() -> None:
+        found["ours"], _ = exact_top_k(queries, view, arguments.k)
+
+    contestants: dict[str, Callable[[], None]] = {"product": lambda: product(queries, documents), "search": search}
+    tracemalloc.start()
+    search()
+    search_memory = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    if (index := faiss_index(documents)) is not None:
+
+        def faiss_search() -> None:
+            _, found["faiss"] = index.search(queries, arguments.k)
+
+        contestants["faiss"] = faiss_search
+    times = {name: float("inf") for name in contestants}
+    for _ in range(arguments.repeats):
+        for name, contestant in contestants.items():
+            times[name] = min(times[name], seconds(contestant))
+    flops = 2.0 * arguments.documents * arguments.queries * arguments.dim
+    result = {
+        "documents": arguments.documents,
+        "queries": arguments.queries,
+        "dim": arguments.dim,
+        "k": arguments.k,
+        "seconds": {name: round(value, 3) for name, value in times.items()},
+        "product_gflops": round(flops / times["product"] / 1e9, 1),
+        "search_over_product": round(times["search"] / times["product"], 2),
+        "peak_memory_beside_vectors_mb": round(search_memory / 1e6),
+    }
+    if "faiss" in times:
+        result["search_over_faiss"] = round(times["search"] / times["faiss"], 2)
+        same = [len(set(a) & set(b)) for a, b in zip(found["ours"].tolist(), found["faiss"].tolist(), strict=True)]
+        result["found_that_faiss_found"] = round(sum(same) / (len(same) * arguments.k), 6)
+    json.dump(result, sys.stdout, indent=1)
+    print()
+
+
+def unit_rows(rng: np.random.Generator, rows: int, dim: int) -> np.ndarray:
+    vectors = rng.standard_normal((rows, dim), dtype=np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors
+
+
+def product(queries: np.ndarray, documents: np.ndarray) -> None:
+    """The limit: every inner product, in the same blocks, and nothing done with them."""
+    block = max(1, BLOCK_BYTES // (4 * len(queries)))
+    out = np.empty((len(queries), block), dtype=np.float32)
+    for start in range(0, len(documents), block):
+        part = documents[start : start + block]
+        np.matmul(queries, part.T, out=out[:, : len(part)] if len(part) == block else None)
+
+
+def faiss_index(documents: np.ndarray):  # faiss has no types
+    try:
+        import faiss
+    except ImportError:
+        print("faiss is not installed; without it there is no second ratio", file=sys.stderr)
+        return None
+    index = faiss.IndexFlatIP(documents.shape[1])
+    index.add(documents)
+    return index
+
+
+def seconds(call: Callable[[], None]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    main()
