@@ -1,0 +1,140 @@
+"""The command as a user types it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from proverbench.compression.kernel import LeanKernel
+from proverbench.compression.tasks import shipped_tasks
+
+MAIN = "from proverbench.compression.cli import main; main()"
+
+
+def run(*args: object, cwd: Path, code: int = 0) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", MAIN, *map(str, args)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_the_whole_story(tmp_path: Path, lean_data: Path, kernel: LeanKernel) -> None:
+    """Make the toy task, shorten a proof, check, submit, verify, rank."""
+    shutil.copy(lean_data / "toy.lean", tmp_path / "Toy.lean")
+    made = run(
+        "new",
+        "Toy.lean",
+        "toy",
+        "--target",
+        "zero_add_by_helper",
+        "--background",
+        "Eq",
+        "--background",
+        "congrArg",
+        cwd=tmp_path,
+    )
+    assert "original  254 nodes" in made
+    assert "as many nodes as the original" in run("check", "toy", cwd=tmp_path)
+    work = tmp_path / "toy" / "work" / "Toy.lean"
+    original = work.read_text()
+    work.write_text(original.replace("(fun k ih => succ_congr _ k ih)", "(fun k ih => succ_congr _ n ih)"))
+    assert "Toy.lean:" in run("check", "toy", cwd=tmp_path, code=1)
+    assert "only a valid version can be submitted" in run("submit", "toy", cwd=tmp_path, code=1)
+    assert not (tmp_path / "submissions").exists()
+    work.write_text(original.replace("(fun k ih => succ_congr _ k ih)", "(fun _ ih => congrArg MyNat.succ ih)"))
+    found = json.loads(run("check", "toy", "--json", cwd=tmp_path))
+    assert (found["verdict"], found["count"], found["original_count"]) == ("valid", 206, 254)
+    submitted = run("submit", "toy", "--agent", "alice", "--track", "agent", "--minutes", 90, cwd=tmp_path)
+    bundle = submitted.split()[-1]
+    public = run("keygen", "key.pem", cwd=tmp_path).split()[-1]
+    verified = run("verify", bundle, "--task", "toy", "--key", "key.pem", cwd=tmp_path)
+    assert "48 nodes fewer (18.9 %)" in verified
+    assert f"signed with Ed25519 by {public}" in verified
+    receipt = next((tmp_path / "submissions").glob("receipt-*.json"))
+    assert json.loads(receipt.read_text())["parts"]["submission"]["track"] == "agent-120"
+    assert "verdict   valid" in run("verify", receipt, "--trust", public, cwd=tmp_path)
+    assert "not by the trusted key" in run("verify", receipt, "--trust", "00" * 32, cwd=tmp_path, code=1)
+    table = run("rank", "submissions", "--trust", public, cwd=tmp_path)
+    assert table.splitlines()[2].split() == ["1", "alice", "1.00", "206", "(1)", "0"]
+    assert "no receipt to rank by" in run("rank", "submissions", "--trust", "00" * 32, cwd=tmp_path, code=1)
+
+
+def test_verbose_says_what_each_declaration_pays(tmp_path: Path, kernel: LeanKernel) -> None:
+    folder = shipped_tasks()["nat-add"]
+    said = run("check", folder, "--verbose", cwd=tmp_path)
+    assert "        92  N (inductive)" in said
+    assert "26  type of N.rec" in said
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (["check"], 2, "Missing argument 'TASK'"),
+        (["check", "nowhere"], 1, "refused: nowhere is no task package"),
+        (["check", "--spam", "x"], 2, "No such option"),
+        (["new", "nowhere", "x"], 1, "no such folder, and no task of ours (boolean, group, list-append"),
+        (["verify", "nowhere.tar.gz"], 1, "cannot be read"),
+        (["verify", "nowhere.json"], 1, "cannot be read"),
+        (["rank", "nowhere"], 1, "no such file or folder"),
+        (["rank"], 2, "Missing argument"),
+    ],
+)
+def test_exit_codes(tmp_path: Path, args: list[str], code: int, said: str) -> None:
+    assert said in run(*args, cwd=tmp_path, code=code)
+
+
+def test_a_project_needs_a_target(tmp_path: Path) -> None:
+    (tmp_path / "p").mkdir()
+    assert "give at least one --target" in run("new", "p", "x", cwd=tmp_path, code=2)
+
+
+def test_bad_logs_and_tokens_are_refused(tmp_path: Path, kernel: LeanKernel) -> None:
+    run("new", "logic", "t", cwd=tmp_path)
+    (tmp_path / "list.json").write_text("[]")
+    assert "is not a directory" in run("submit", "t", "--log", "list.json", cwd=tmp_path, code=1)
+    assert "holds no JSON object" in run("submit", "t", "--tokens-json", "list.json", cwd=tmp_path, code=1)
+    assert not (tmp_path / "submissions").exists()
+
+
+def test_a_time_limit_stops_with_3(tmp_path: Path, kernel: LeanKernel) -> None:
+    source = """prelude
+set_option linter.all false
+inductive N where
+  | zero
+  | succ (n : N)
+inductive Eq {α : Sort u} (a : α) : α → Prop where
+  | refl : Eq a a
+theorem t : Eq N.zero N.zero := Eq.refl
+"""
+    (tmp_path / "A.lean").write_text(source)
+    run("new", "A.lean", "t", "--target", "t", cwd=tmp_path)
+    toml = tmp_path / "t" / "task.toml"
+    toml.write_text(toml.read_text().replace("time_s = 600", "time_s = 1"))
+    tower = "".join(f"noncomputable def d{i} (f : N → N) (n : N) : N := d{i - 1} (d{i - 1} f) n\n" for i in range(1, 6))
+    slow = (
+        "set_option maxRecDepth 100000000\nset_option maxHeartbeats 0\n"
+        + "noncomputable def d0 (f : N → N) (n : N) : N := f (f n)\n"
+        + tower
+        + "theorem slow : Eq (d5 N.succ N.zero) (N.succ (d5 N.succ N.zero)) := Eq.refl\n"
+    )
+    slow = source.replace("theorem t", slow + "theorem t")
+    (tmp_path / "t" / "work" / "A.lean").write_text(slow)
+    said = run("check", "t", cwd=tmp_path, code=3)
+    assert said.startswith("stopped: ")
+    assert "no verdict" in said
+
+
+def test_the_reference_point(tmp_path: Path, kernel: LeanKernel) -> None:
+    said = run("share", shipped_tasks()["order"], "--output", "terms.ndjson", cwd=tmp_path)
+    assert "kernel    accepts both" in said
+    assert (tmp_path / "terms.ndjson").read_bytes().startswith(b'{"meta"')
