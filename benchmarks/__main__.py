@@ -18,6 +18,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, help="rounds of each measurement (default 3; quick 1)")
     parser.add_argument("--in-flight", default="64,256,1000", help="of throughput (default 64,256,1000)")
     parser.add_argument("--calls", type=int, default=4400, help="of one measurement of throughput (default 4400)")
+    parser.add_argument("--clients", default="", help="of throughput, by name; default: all")
     parser.add_argument("--inspect-python", help="a Python with Inspect AI, to run the same work in it")
     parser.add_argument("--json", type=Path, help="write the results here too")
     given = parser.parse_args()
@@ -28,6 +29,7 @@ def main() -> None:
     options = Options(
         rounds=given.rounds or (1 if given.quick else 3),
         quick=given.quick,
+        clients=tuple(filter(None, given.clients.split(","))),
         inspect_python=given.inspect_python,
         calls=given.calls,
         in_flight=tuple(int(n) for n in given.in_flight.split(",")),

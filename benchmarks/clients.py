@@ -15,6 +15,8 @@ Call = Callable[[], Awaitable[object]]
 PROMPT = "Judge this proof; give <assessment>, <errors>, <first_error_step>.\n" + "Let $x < y$ be real numbers. " * 100
 _MESSAGES: list[Any] = [{"role": "user", "content": PROMPT}]
 _MAX_TOKENS = 2048
+_TIMEOUT_S = 600.0
+"""For connecting too: on a busy machine the SDKs' own 5 s are over before a thousand connections are made."""
 
 
 def openai_client(origin: str, *, fast: bool) -> tuple[AbstractAsyncContextManager[Any], Call]:
@@ -22,7 +24,9 @@ def openai_client(origin: str, *, fast: bool) -> tuple[AbstractAsyncContextManag
     import openai
 
     http = openai.DefaultAioHttpClient() if fast else None
-    client = openai.AsyncOpenAI(base_url=f"{origin}/v1", api_key="k", max_retries=0, http_client=http)
+    client = openai.AsyncOpenAI(
+        base_url=f"{origin}/v1", api_key="k", max_retries=0, timeout=_TIMEOUT_S, http_client=http
+    )
 
     async def call() -> object:
         reply = await client.chat.completions.create(model="mock", messages=_MESSAGES, max_tokens=_MAX_TOKENS)
@@ -36,7 +40,7 @@ def anthropic_client(origin: str, *, fast: bool) -> tuple[AbstractAsyncContextMa
     import anthropic
 
     http = anthropic.DefaultAioHttpClient() if fast else None
-    client = anthropic.AsyncAnthropic(base_url=origin, api_key="k", max_retries=0, http_client=http)
+    client = anthropic.AsyncAnthropic(base_url=origin, api_key="k", max_retries=0, timeout=_TIMEOUT_S, http_client=http)
 
     async def call() -> object:
         reply = await client.messages.create(model="mock", messages=_MESSAGES, max_tokens=_MAX_TOKENS)

@@ -25,6 +25,8 @@ class Options:
 
     rounds: int
     quick: bool
+    clients: tuple[str, ...] = ()
+    """Which of the clients of throughput are measured; none named: all."""
     inspect_python: str | None = None
     """A Python that has Inspect AI, or None."""
     in_flight: tuple[int, ...] = (64, 256, 1000)
@@ -58,6 +60,7 @@ def throughput(results: Results, options: Options) -> None:
     work = Work.of(options.scaled(options.calls, 360))
     clients = [_tool_client(kind, client_core) for kind in ("openai", "anthropic")]
     clients += [_sdk_client(name, client_core) for name in _SDKS]
+    clients = [client for client in clients if not options.clients or client.name in options.clients]
     if options.inspect_python is not None:
         clients.append(_inspect_client(options.inspect_python, client_core))
     with mock(core=server_core) as server:
@@ -112,7 +115,10 @@ def _inspect_client(interpreter: str, core: int | None) -> _Client:
 def _ratios(results: Results, clients: dict[str, _Client], in_flight: tuple[int, ...]) -> None:
     """Round by round, so that what slowed the machine for a while slows both sides."""
     for kind in ("openai", "anthropic"):
-        ours, fast, default = clients[f"proverbench ({kind})"], clients[f"{kind}-aiohttp"], clients[kind]
+        names = (f"proverbench ({kind})", f"{kind}-aiohttp", kind)
+        if not all(name in clients for name in names):
+            continue
+        ours, fast, default = (clients[name] for name in names)
         for n in in_flight:
             cpu = [a / b for a, b in zip(ours.cpu_ms[n], fast.cpu_ms[n], strict=True)]
             results.add("ratio", f"{kind}, {n} in flight: CPU a call, tool / SDK on aiohttp", cpu, "×", "at most 1.25")

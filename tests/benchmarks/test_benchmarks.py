@@ -1,0 +1,118 @@
+import asyncio
+import itertools
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from benchmarks.measure import mock
+from benchmarks.mock import latencies
+from benchmarks.saved import write_run
+from benchmarks.schedule import ideal_makespan
+from benchmarks.tool import Work
+from proverbench.parsing import parse_steps, parse_verdict
+from proverbench.rehearse.profile import Latency
+from proverbench.runfolder import RunFolder, write_derived
+from proverbench.sources import Sources
+
+ROOT = Path(__file__).parents[2]
+
+
+class TestIdealMakespan:
+    def test_two_stages_one_after_the_other(self):
+        assert ideal_makespan(Work(2, 1, 3), itertools.repeat(1.0), in_flight=100) == 2.0
+
+    def test_one_slot_takes_all_durations(self):
+        assert ideal_makespan(Work(3, 2, 4), itertools.repeat(0.5), in_flight=1) == 30 * 0.5
+
+    def test_judgments_go_before_new_proofs(self):
+        # Two slots: proofs a and b take 1 and 5; at 1 the judgment of a starts (1 s) and ends at 2, then c runs 2..3,
+        # its judgment 3..4; b ends at 5, its judgment at 6.
+        durations = iter([1.0, 5.0, 1.0, 1.0, 1.0, 1.0])
+        assert ideal_makespan(Work(3, 1, 1), durations, in_flight=2) == 6.0
+
+    def test_no_scheduler_beats_the_mean(self):
+        work = Work(50, 2, 8)
+        spec = Latency.parse("lognormal:2,1.2")
+        total = sum(itertools.islice(latencies(spec), work.calls))
+        assert ideal_makespan(work, latencies(spec), in_flight=16) >= total / 16
+
+
+def _post(url, body):
+    request = urllib.request.Request(url, msgspec.json.encode(body), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as response:
+        return msgspec.json.decode(response.read())
+
+
+def test_mock_replies_are_valid_in_both_protocols():
+    with mock("--reply-bytes", "2000") as server:
+        ask = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Write <step> elements."}]}
+        chat = _post(f"{server.origin}/v1/chat/completions", ask)["choices"][0]
+        assert chat["finish_reason"] == "stop"
+        assert parse_steps(chat["message"]["content"])
+        ask["messages"][0]["content"] = "Give <assessment>."
+        message = _post(f"{server.origin}/v1/messages", ask)
+        assert message["stop_reason"] == "end_turn"
+        text = message["content"][0]["text"]
+        parse_verdict(text, 2)
+        assert 1900 < len(text) < 3000
+        assert server.stats()["requests"] == 2
+
+
+def test_mock_counts_what_is_in_flight():
+    async def ask(origin):
+        body = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
+        await asyncio.to_thread(_post, f"{origin}/v1/chat/completions", body)
+
+    async def many(origin):
+        await asyncio.gather(*(ask(origin) for _ in range(4)))
+
+    with mock("--latency", "fixed:0.3") as server:
+        asyncio.run(many(server.origin))
+        assert server.stats()["max_in_flight"] == 4
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("growth")
+    return [write_run(folder / str(n), Work(n)) for n in (25, 100)]
+
+
+class TestGrowth:
+    """Offline work grows in line with the journal: a generous factor, because other work may disturb."""
+
+    def _cpu_s(self, work):
+        start = time.process_time()
+        work()
+        return time.process_time() - start
+
+    def test_deriving_records_and_scores(self, runs):
+        def derive(path):
+            sources = Sources(path)
+            summary = write_derived(sources)
+            sources.close()
+            assert summary.complete
+
+        derive(runs[0])  # what is imported on first use
+        small, large = (min(self._cpu_s(lambda path=path: derive(path)) for _ in range(2)) for path in runs)
+        assert large / small < 4 * 2
+
+    def test_opening(self, runs):
+        small, large = (
+            min(self._cpu_s(lambda path=path: [RunFolder(path).close() for _ in range(5)]) for _ in range(3))
+            for path in runs
+        )
+        assert large / small < 4 * 2
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("suite", ["startup", "throughput", "latency", "memory", "lag", "offline"])
+def test_quick_mode_runs(suite):
+    command = [sys.executable, "-m", "benchmarks", suite, "--quick", "--in-flight", "64"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"-- {suite} took" in done.stdout
