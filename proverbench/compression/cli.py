@@ -259,6 +259,34 @@ def share_command(task_folder: Path, work: Path | None, output: Path | None, as_
 
 
 @main.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--output", "-o", type=_FOLDER, default=Path("compression.html"), show_default=True, help="The page.")
+@click.option("--trust", metavar="HEX", multiple=True, help="Count only receipts signed by this public key.")
+def report(paths: tuple[Path, ...], output: Path, trust: tuple[str, ...]) -> None:
+    """One page with the ranking and a viewer that shows, node by node, where a count goes.
+
+    PATHS are receipts, folders with receipts and bundles, or task folders, whose versions are checked now.
+    """
+    from proverbench.compression.collecting import collect_runs
+    from proverbench.compression.ranking import rank
+    from proverbench.compression.reporting import best_views, render_report, view_check
+
+    tasks = [path for path in paths if (path / "task.toml").is_file()]
+    others = [path for path in paths if path not in tasks]
+    runs, problems = collect_runs(others, trusted=set(trust))
+    views, missing = best_views(runs, others)
+    views += [view_check(_checked(path, None), f"{path.name} as it is in {path}") for path in tasks]
+    for problem in problems:
+        click.echo(f"not counted: {problem}", err=True)
+    for problem in missing:
+        click.echo(f"not shown: {problem}", err=True)
+    if not runs and not views:
+        raise DataError("nothing to report: wanted receipts or task folders")
+    output.write_text(render_report(rank(runs) if runs else None, views), encoding="utf-8")
+    click.echo(f"page      {output}")
+
+
+@main.command()
 @click.argument("file", type=_FOLDER)
 def keygen(file: Path) -> None:
     """Make an Ed25519 key to sign receipts with."""
