@@ -128,6 +128,26 @@ def load_proofs(path: Path | str) -> Dataset[Proof]:
     return _load(Path(path), _proof, "proof_id")
 
 
+def load_labels(path: Path | str) -> Dataset[Proof]:
+    """Read a labelling sheet (``proverbench export --to verifierbench``): VerifierBench data, partly filled in.
+
+    Args:
+        path: The sheet. Rows whose error steps are both still null are passed over.
+
+    Raises:
+        DataError: Lists every fault of the rows that are filled in.
+    """
+    return _load(Path(path), _labelled, "proof_id")
+
+
+def _labelled(row: "_Row") -> Proof | None:
+    annotation = row.data.get("annotation")
+    names = ("first_fatal_error_step", "recoverable_error_steps")
+    if isinstance(annotation, dict) and all(annotation.get(name) is None for name in names):
+        return None
+    return _proof(row)
+
+
 @dataclass(frozen=True)
 class GivenProof:
     """A proof that exists already, to be judged instead of a sampled one."""

@@ -50,7 +50,7 @@ def open_runs(paths: Sequence[Path], *, split: str = "all") -> list[SavedRun]:
     runs: list[SavedRun] = []
     if len({path.resolve() for path in paths}) < len(paths):
         faults.append("a run is given twice")
-    for path, name in zip(paths, _names(paths), strict=True):
+    for path, name in zip(paths, names_of(paths), strict=True):
         folder = RunFolder(path)
         summary = folder.summary()
         part = summary.splits.get(split)
@@ -104,7 +104,7 @@ def call_cost(run: SavedRun) -> Cost | None:
     return None
 
 
-def _names(paths: Sequence[Path]) -> list[str]:
+def names_of(paths: Sequence[Path]) -> list[str]:
     """The shortest ends of the paths that tell them apart."""
     parts = [path.resolve().parts for path in paths]
     for length in range(1, max((len(part) for part in parts), default=1) + 1):

@@ -166,7 +166,7 @@ class ArrayBuilder:
         generated = record.generation_error is None
         self._generated.append(generated)
         self._label.append(INVALID if record.first_error_step is None else record.first_error_step)
-        self._severity.append(_severity(record))
+        self._severity.append(severity_of(record))
         self._digest.append(_digest(record.steps))
         judgments = record.judgments if generated else []
         for judgment in judgments:
@@ -232,7 +232,8 @@ def _count(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
     return counts
 
 
-def _severity(record: ProofRecord) -> int:
+def severity_of(record: ProofRecord) -> int:
+    """Index into SEVERITIES of the worst error that a human found; 0 also without an annotation."""
     if record.annotation is None:
         return 0
     if record.annotation.first_fatal_error_step >= 0:
