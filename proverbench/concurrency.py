@@ -33,8 +33,9 @@ async def bounded_map(
     Args:
         source: The items; closed at the end.
         work: What to do with one item. It gives its slot back itself. An exception that it raises ends the map.
-        acquire: Waits for a slot; False means that nothing new should be started, and ends the map once the running
-            items are done.
+        acquire: Waits for a slot; False means that nothing new should be started. The source is then read to its end
+            all the same, its items left undone, because it may itself be a map whose running items must not be lost;
+            it should end soon by itself.
         polite: Let the loop turn after each start, so that maps of higher priority on the same slots take all they
             want first.
 
@@ -62,12 +63,14 @@ async def bounded_map(
                     wake.set()
                     continue
                 if not await acquire():
-                    return
+                    break
                 task = loop.create_task(work(item))
                 running.add(task)
                 task.add_done_callback(on_done)
                 if polite:
                     await asyncio.sleep(0)
+            async for _ in source:
+                pass
 
     pumping = loop.create_task(pump())
     pumping.add_done_callback(lambda _: wake.set())

@@ -46,6 +46,8 @@ def judge_proofs(
     async def wanted() -> AsyncGenerator[Job | Ready[Event], None]:
         async with aclosing(proofs):
             async for item in proofs:
+                if stage.stopping():
+                    continue
                 if not item.judged:
                     yield Ready(Event(item.proof, None))
                     continue
@@ -80,6 +82,8 @@ def grade_judgments(
     async def wanted() -> AsyncGenerator[Job | Ready[Event], None]:
         async with aclosing(judged):
             async for event in judged:
+                if stage.stopping():
+                    continue
                 job = None if event.judgment is None else make_job(event.judgment)
                 yield Ready(event) if job is None else job
 

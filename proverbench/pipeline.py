@@ -63,6 +63,9 @@ class _Stage:
         self.fresh: set[int] = set()
         """Calls answered in this session that nobody has parsed yet."""
 
+    def stopping(self) -> bool:
+        return self._pipeline.stopping()
+
     async def acquire(self) -> bool:
         pipeline = self._pipeline
         if pipeline.stopping():
@@ -257,6 +260,8 @@ class Pipeline:
 
     async def _all_proofs(self) -> AsyncGenerator[int, None]:
         for proof in range(self.session.sources.plan.n_proofs):
+            if self.stopping():
+                return
             yield proof
 
     async def _to_judge(self, proofs: AsyncGenerator[int, None]) -> AsyncGenerator[ToJudge, None]:

@@ -26,6 +26,10 @@ class Stage(Protocol):
     polite: bool
     """True when others on the same endpoint go first."""
 
+    def stopping(self) -> bool:
+        """True once nothing new should be asked."""
+        ...
+
     async def acquire(self) -> bool:
         """Wait for a slot; False when nothing new should be asked."""
         ...
@@ -56,6 +60,8 @@ def sample_proofs(
             if not ledger.is_open("policy", proof):
                 yield Ready(proof)
         for proof in waiting:
+            if stage.stopping():
+                return
             yield make_job(proof)
 
     async def write(job: Job) -> int:

@@ -1,0 +1,102 @@
+"""The bounded map: how much runs at once, and what happens to what runs when it stops."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import pytest
+
+from proverbench.concurrency import Ready, bounded_map
+
+
+async def numbers(n: int) -> AsyncGenerator[int | Ready[int], None]:
+    for number in range(n):
+        yield number
+
+
+class Slots:
+    """At most ``limit`` at once; none any more once ``closed``."""
+
+    def __init__(self, limit: int) -> None:
+        self._free = asyncio.Semaphore(limit)
+        self.closed = False
+        self.running = self.most = 0
+
+    async def acquire(self) -> bool:
+        if self.closed:
+            return False
+        await self._free.acquire()
+        if self.closed:
+            self._free.release()
+            return False
+        return True
+
+    async def work(self, item: int) -> int:
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            await asyncio.sleep(0.01)
+            return item
+        finally:
+            self.running -= 1
+            self._free.release()
+
+
+async def test_never_more_than_there_are_slots():
+    slots = Slots(3)
+    assert sorted([r async for r in bounded_map(numbers(20), slots.work, acquire=slots.acquire)]) == list(range(20))
+    assert slots.most == 3
+
+
+async def test_what_is_ready_passes_through():
+    async def source() -> AsyncGenerator[int | Ready[int], None]:
+        yield Ready(-1)
+        yield 1
+
+    slots = Slots(1)
+    assert sorted([r async for r in bounded_map(source(), slots.work, acquire=slots.acquire)]) == [-1, 1]
+
+
+async def test_a_map_that_stops_lets_its_source_finish():
+    """A verifier that is told to ask nothing new must not cancel the policy's calls in flight."""
+    upstream, downstream = Slots(4), Slots(1)
+    begun: list[int] = []
+    saved: list[int] = []
+
+    async def save(item: int) -> int:
+        begun.append(item)
+        result = await upstream.work(item)
+        saved.append(result)
+        downstream.closed = upstream.closed = len(saved) >= 2
+        return result
+
+    outer = bounded_map(
+        bounded_map(numbers(100), save, acquire=upstream.acquire), downstream.work, acquire=downstream.acquire
+    )
+    results = [result async for result in outer]
+    assert sorted(saved) == begun
+    assert 2 < len(saved) < 10
+    assert set(results) <= set(saved)
+
+
+async def test_leaving_early_cancels_what_runs():
+    slots = Slots(2)
+    async with aclosing(bounded_map(numbers(10), slots.work, acquire=slots.acquire)) as results:
+        async for _ in results:
+            break
+    assert slots.running == 0
+
+
+async def test_a_failure_ends_the_map():
+    slots = Slots(2)
+
+    async def work(item: int) -> int:
+        await slots.work(item)
+        if item == 3:
+            raise ValueError(item)
+        return item
+
+    with pytest.raises(ValueError, match="3"):
+        async for _ in bounded_map(numbers(10), work, acquire=slots.acquire):
+            pass
+    assert slots.running == 0
