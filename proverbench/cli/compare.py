@@ -111,6 +111,8 @@ def _show(
         out.print(plain(f"what differs: {difference['aspect']} ({values})"))
     for warning in warnings:
         out.print(plain(f"warning: {warning}"), style="yellow")
+    if result["undefined"]:
+        out.print(plain(f"undefined here, because a class of proofs is absent: {', '.join(result['undefined'])}"))
     out.print()
     several = len(result["proofs"]) > 2
     shown = table("Differences, first minus second", "metric", "first", "second", "difference", "95 % interval", "p")

@@ -1,1 +1,13 @@
-"""Scores and statistics: records or arrays in, numbers out; no I/O."""
+"""Scores and statistics: records or arrays in, numbers out; no I/O. Every formula is in docs/metrics.md.
+
+- ``proverbench.py``, ``verifierbench.py``: the published scores, exact, from closed records.
+- ``arrays.py``: the same records as compact arrays; everything below takes those.
+- ``rates.py``: every metric as a ratio of sums over problems, the form that resampling needs.
+- ``uncertainty.py``: intervals and bounds; :func:`~proverbench.metrics.uncertainty.split_uncertainty` is what stands
+  beside a split's scores in summary.json.
+- ``voting.py``: other rules and numbers of repeats and samples, from one run.
+- ``comparison.py``: differences between runs, paired.
+- ``correction.py``: scores corrected for the judge's own error.
+- ``agreement.py``: repeats, judges and people.
+- ``breakdown.py``: parts of a split.
+"""

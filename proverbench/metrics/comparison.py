@@ -30,18 +30,18 @@ def compare_runs(
 
     Args:
         runs: At least two, by name. Only problems (ProverBench) or proofs (VerifierBench) that all have are compared.
-        metrics: Names of published metrics; all that are defined, if absent.
+        metrics: Names of published metrics; all, if absent.
         meta: Whether to compare the meta metrics.
         resamples: Bootstrap resamples.
         permutations: Sign flips.
         seed: Seed of both.
 
     Returns:
-        ``problems`` (common ones), ``left_out`` (by run, problems or proofs that others lack), ``pairs``: one row for
-        each metric and pair with ``first``, ``second`` (names), ``first_value``, ``second_value``, ``difference``
-        (first minus second), ``interval``, ``p``, ``p_holm`` (over the pairs of that metric), ``shown`` (p_holm <
-        0.05) and ``verdict`` (a sentence); ``ranks``: for each metric and run the ``value``, ``best`` and ``worst``
-        rank that the shown differences allow.
+        ``problems`` (common ones), ``left_out`` (by run, problems or proofs that others lack), ``undefined`` (metrics
+        that are null in a run, a class being absent), ``pairs``: one row for each metric and pair with ``first``,
+        ``second`` (names), ``first_value``, ``second_value``, ``difference`` (first minus second), ``interval``, ``p``,
+        ``p_holm`` (over the pairs of that metric), ``shown`` (p_holm < 0.05) and ``verdict`` (a sentence); ``ranks``:
+        for each metric and run the ``value``, ``best`` and ``worst`` rank that the shown differences allow.
 
     Raises:
         ValueError: If there are fewer than two runs, they are of different tasks, or nothing is common.
@@ -52,11 +52,8 @@ def compare_runs(
     common, left_out = align(runs)
     tables = {name: normalised(published_rates(arrays, meta=meta)) for name, arrays in common.items()}
     points = {name: table.point() for name, table in tables.items()}
-    wanted = [
-        metric
-        for metric in (metrics or tables[names[0]].reported)
-        if all(not math.isnan(points[name].get(metric, math.nan)) for name in names)
-    ]
+    asked = list(metrics or tables[names[0]].reported)
+    wanted = [metric for metric in asked if not any(math.isnan(points[name][metric]) for name in names)]
     pairs: list[dict[str, Any]] = []
     ranks: list[dict[str, Any]] = []
     for metric in wanted:
@@ -88,6 +85,7 @@ def compare_runs(
         "problems": len(next(iter(common.values())).problems),
         "proofs": {name: len(arrays.keys) for name, arrays in common.items()},
         "left_out": left_out,
+        "undefined": [metric for metric in asked if metric not in wanted],
         "pairs": pairs,
         "ranks": ranks,
     }

@@ -199,7 +199,7 @@ def design_effect(earned: Floats, possible: Floats, items: float) -> float:
     if share <= 0 or share >= 1 or problems < 2:
         return max(1.0, items / problems)
     residual = (earned - share * possible)[counted]
-    variance = problems / (problems - 1) * float(residual @ residual) / total**2
+    variance = problems / (problems - 1) * math.fsum(residual * residual) / total**2
     return max(1.0, variance * items / (share * (1 - share)))
 
 

@@ -151,6 +151,16 @@ def test_different_repeats_and_samples_are_comparable() -> None:
     assert got["pairs"][0]["first_value"] == pytest.approx(published_rates(many).point()["pessimistic"])
 
 
+def test_a_metric_without_its_class_is_named_and_not_compared() -> None:
+    runs = {
+        name: arrays_of([verifier_record("p", "v", -1, [verdict])], task="verifier", repeats=1)
+        for name, verdict in (("a", -1), ("b", 0))
+    }
+    got = compare_runs(runs, metrics=["rough_tpr", "rough_tnr"], resamples=5)
+    assert [row["metric"] for row in got["pairs"]] == ["rough_tpr"]
+    assert got["undefined"] == ["rough_tnr"]
+
+
 def test_only_common_proofs_are_compared() -> None:
     records = random_verifier(2, 8)
     shorter = arrays_of(records[:-3], task="verifier", repeats=4)
