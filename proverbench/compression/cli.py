@@ -286,6 +286,57 @@ def report(paths: tuple[Path, ...], output: Path, trust: tuple[str, ...]) -> Non
     click.echo(f"page      {output}")
 
 
+@main.command(name="attempt")
+@click.argument("task_folder", metavar="TASK", type=_FOLDER)
+@click.option(
+    "--config", "config_file", type=_FOLDER, required=True, help="Config with a [policy] table (docs/configs.md)."
+)
+@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="How often to ask.")
+@click.option("--output", type=_FOLDER, help="Folder for the attempt (default: TASK/attempt); an old one goes on.")
+def attempt_command(task_folder: Path, config_file: Path, rounds: int, output: Path | None) -> None:
+    """Let a language model shorten a task's proofs: it proposes, the check answers, the best version is kept.
+
+    Exit codes: 0 all rounds were answered; 1 some were not (the same command goes on), or refused.
+    """
+    import asyncio
+
+    from proverbench.compression.attempt import Attempt, Round, attempt
+    from proverbench.compression.presenting import compare
+    from proverbench.compression.tasks import load_task
+    from proverbench.config import load_config
+    from proverbench.endpoints.factory import close_callers, open_callers
+
+    task = load_task(task_folder)
+    spec = task.spec
+    _kernel(spec.heartbeats, spec.time_s, spec.memory_mb)  # refuse before anything is asked
+    config = load_config(config_file)
+    folder = output or task_folder / "attempt"
+
+    def say(item: Round) -> None:
+        click.echo(f"round {item.number}: {item.outcome}" + (f", {item.count} nodes" if item.count else ""), err=True)
+
+    async def go() -> Attempt:
+        callers = await open_callers(config, ["policy"])
+        try:
+            return await attempt(
+                task,
+                callers["policy"],
+                folder,
+                rounds=rounds,
+                make_kernel=lambda: _kernel(spec.heartbeats, spec.time_s, spec.memory_mb),
+                report=say,
+            )
+        finally:
+            await close_callers(callers)
+
+    result = asyncio.run(go())
+    click.echo(f"task      {spec.name}  sha256:{task.sha256}")
+    click.echo(f"best      {result.best_count:,} nodes, {compare(result.best_count, spec.original_count)}")
+    if result.best_count < spec.original_count:
+        click.echo(f"then      compressionbench submit {task_folder} --work {folder / 'best'} --log {folder}")
+    click.get_current_context().exit(EXIT_VALID if result.complete else EXIT_INVALID)
+
+
 @main.command()
 @click.argument("file", type=_FOLDER)
 def keygen(file: Path) -> None:

@@ -75,7 +75,7 @@
         bar,
         role ? h("span", { class: "role" }, role) : null,
         h("code", null, title(node, names)),
-        h("span", { class: "kind" }, words[kind[node]]),
+        [LAM, PI, LET].includes(kind[node]) ? null : h("span", { class: "kind" }, words[kind[node]]),
       ];
     }
 
