@@ -82,9 +82,10 @@ class AnthropicEndpoint(HttpEndpoint):
 
     async def read_stream(self, events: AsyncIterator[Event], wire: Wire) -> Reply:
         """A message from its events."""
-        message = _Message()
+        message: _Message | None = None
         blocks: dict[int, dict[str, Any]] = {}
         pieces: dict[int, list[str]] = {}
+        ended = False
         async for event in events:
             piece = self._piece(event)
             if piece.type == "error" or event.name == "error":
@@ -96,14 +97,14 @@ class AnthropicEndpoint(HttpEndpoint):
                 pieces[piece.index] = [_words(piece.content_block)]
             elif piece.type == "content_block_delta" and piece.delta is not None:
                 pieces.setdefault(piece.index, []).append(_words(piece.delta))
-            elif piece.type == "message_delta":
+            elif piece.type == "message_delta" and message is not None:
                 message.stop_reason = (piece.delta or {}).get("stop_reason") or message.stop_reason
                 message.usage = {**_table(message.usage), **_table(piece.usage)} or None
             elif piece.type == "message_stop":
+                ended = True
                 break
-        else:
-            if message.stop_reason is None:
-                raise cut()
+        if message is None or not (ended or message.stop_reason):
+            raise cut()
         for index, block in blocks.items():
             if block.get("type") in ("text", "thinking"):
                 block[block["type"]] = joined(pieces[index])

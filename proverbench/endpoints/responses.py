@@ -119,5 +119,6 @@ def _finish_reason(response: _Response) -> str | None:
 
 
 def _thoughts(item: dict[str, Any]) -> list[str]:
-    parts = [*(item.get("summary") or ()), *(item.get("content") or ())]
-    return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+    lists = [part for part in (item.get("summary"), item.get("content")) if isinstance(part, list)]
+    parts = [part for parts in lists for part in parts if isinstance(part, dict)]
+    return [part["text"] for part in parts if isinstance(part.get("text"), str)]
