@@ -143,10 +143,12 @@ def _show_voting(out: "Console", run: dict[str, Any]) -> None:
 
     metrics = list(dict.fromkeys(row["metric"] for row in run["voting"]))
     unit = run["cost_unit"]
-    shown = table("Voting: at least k of r judgments accept", "rule", "r", "k", *metrics, *([unit] if unit else []))
     by_rule: dict[tuple[int, int], dict[str, Any]] = {}
     for row in run["voting"]:
         by_rule.setdefault((row["r"], row["k"]), {})[row["metric"]] = row
+    more = f" (all {len(by_rule)} rules: --json)" if len(by_rule) > 3 else ""
+    title = f"Voting: at least k of r judgments accept{more}"
+    shown = table(title, "rule", "r", "k", *metrics, *([unit] if unit else []))
     for rule in ("pessimistic", "majority"):
         for (r, k), rows in by_rule.items():
             first = rows[metrics[0]]
@@ -155,8 +157,6 @@ def _show_voting(out: "Console", run: dict[str, Any]) -> None:
                 spent = [f"{first['cost']:,.4g}" if unit == "USD" else number(first["cost"], 0)] if unit else []
                 shown.add_row(rule, str(r), str(k), *cells, *spent)
     show(out, shown)
-    if len(by_rule) > 3:
-        out.print(f"(all {len(by_rule)} rules k of r: --json)")
 
 
 def _show_pass(out: "Console", run: dict[str, Any]) -> None:
@@ -244,7 +244,7 @@ def _collapsed(confusion: dict[str, Any]) -> tuple[list[str], list[str], list[li
 
 
 def _show_breakdown(out: "Console", run: dict[str, Any]) -> None:
-    from proverbench.cli.tables import plain, show, table, with_ends
+    from proverbench.cli.tables import number, plain, show, table, with_ends
 
     metrics: tuple[str, ...] = ("pessimistic", "verifier_valid_rate")
     if run["task"] == "verifier":
@@ -252,13 +252,23 @@ def _show_breakdown(out: "Console", run: dict[str, Any]) -> None:
     groups: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
     for row in run["breakdown"]:
         groups.setdefault(row["by"], {}).setdefault(row["group"], {})[row["metric"]] = row
+    headings = ["first_error_step" if metric == "first_error_step_accuracy" else metric for metric in metrics]
+    few = False
     for by, found in groups.items():
         if len(found) < 2:
             continue
-        shown = table(f"By {by}", "group", "proofs", "problems", *metrics, "")
+        shown = table(f"By {by}", "group", "proofs", "problems", *headings)
         for group, rows in found.items():
             first = next(iter(rows.values()))
-            values = [with_ends(rows[m]["value"], rows[m]["interval"]) if m in rows else "-" for m in metrics]
-            few = "too few to conclude" if "note" in first else ""
-            shown.add_row(plain(group), str(first["proofs"]), str(first["problems"]), *values, few)
+            values = []
+            for metric in metrics:
+                row = rows.get(metric, {"value": None, "interval": None})
+                few = few or "note" in row
+                values.append(
+                    f"{number(row['value'])} (few)" if "note" in row else with_ends(row["value"], row["interval"])
+                )
+            shown.add_row(plain(group), str(first["proofs"]), str(first["problems"]), *values)
         show(out, shown)
+    if few:
+        out.print("(few): fewer than 10 problems count; nothing can be concluded")
+        out.print()

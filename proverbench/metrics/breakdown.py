@@ -11,7 +11,7 @@ from proverbench.metrics.rates import published_rates
 from proverbench.metrics.uncertainty import RESAMPLES, SEED, intervals, significant
 
 SMALLEST = 10
-"""Groups of fewer problems get no interval and no conclusion."""
+"""A metric of a group with fewer problems that count for it gets no interval and no conclusion."""
 
 LENGTHS: tuple[tuple[int, int | None], ...] = ((0, 0), (1, 3), (4, 6), (7, 10), (11, 20), (21, None))
 """Numbers of steps that are taken together, both ends included."""
@@ -41,8 +41,9 @@ def breakdown(
         seed: Their seed.
 
     Returns:
-        One row for each group and defined metric: ``by``, ``group``, ``metric``, ``value``, ``interval`` (None for
-        groups of fewer than 10 problems, with ``note``), ``proofs``, ``problems``; larger groups first, then by name.
+        One row for each group and defined metric: ``by``, ``group``, ``metric``, ``value``, ``interval`` (None, with
+        ``note``, where fewer than 10 problems of the group count for the metric, or for one of the two rates that it is
+        made of), ``proofs``, ``problems``; larger groups first, then by name.
 
     Raises:
         ValueError: If ``by`` is not one of FACTORS.
@@ -56,8 +57,7 @@ def breakdown(
     for code in present:
         group = arrays.select(labels.codes == code)
         table = published_rates(group, meta=meta)
-        problems = len(group.problems)
-        found = intervals(table, resamples=resamples, seed=seed) if problems >= SMALLEST else {}
+        found = intervals(table, resamples=resamples, seed=seed)
         for metric, value in table.point().items():
             if math.isnan(value) or (by == "length" and metric == "pass_any_sample"):
                 continue
@@ -66,12 +66,14 @@ def breakdown(
                 "group": labels.names[code] or "(none)",
                 "metric": metric,
                 "value": significant(value),
-                "interval": found.get(metric),
+                "interval": found[metric],
                 "proofs": int(sizes[code]),
-                "problems": problems,
+                "problems": len(group.problems),
             }
-            if problems < SMALLEST:
-                row["note"] = f"fewer than {SMALLEST} problems: no conclusion"
+            composite = table.composites.get(metric)
+            parts = (metric,) if composite is None else (composite.first, composite.second)
+            if min(found[part]["n"] for part in parts) < SMALLEST:
+                row |= {"interval": None, "note": f"fewer than {SMALLEST} problems: no conclusion"}
             rows.append(row)
     return rows
 

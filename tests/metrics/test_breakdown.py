@@ -6,7 +6,7 @@ from proverbench.metrics.arrays import arrays_of
 from proverbench.metrics.breakdown import FACTORS, breakdown
 from proverbench.metrics.verifierbench import score_verifier
 from proverbench.records import Annotation, ProofRecord
-from tests.metrics.made_up import judgment, prover_record, random_verifier, verifier_arrays
+from tests.metrics.made_up import judgment, prover_record, random_verifier, verifier_arrays, verifier_record
 
 
 def test_groups_equal_the_scores_of_their_records() -> None:
@@ -18,7 +18,7 @@ def test_groups_equal_the_scores_of_their_records() -> None:
         mine = {row["metric"]: row for row in rows if row["group"] == domain}
         assert mine["rough_tpr"]["value"] == pytest.approx(exact["rough_tpr"], abs=1e-11)
         assert mine["rough_tpr"]["proofs"] == exact["proofs"]
-        assert mine["rough_tpr"]["interval"]["low"] <= mine["rough_tpr"]["value"]
+        assert mine["rough_tnr"]["interval"]["low"] <= mine["rough_tnr"]["value"]
 
 
 @pytest.mark.parametrize("by", FACTORS)
@@ -36,6 +36,15 @@ def test_tiny_groups_get_no_interval() -> None:
     for row in rows:
         assert row["interval"] is None
         assert row["note"] == "fewer than 10 problems: no conclusion"
+
+
+def test_a_rare_class_gets_no_interval_in_a_large_group() -> None:
+    records = [verifier_record(f"p{i}", f"v{i}", -1 if i < 3 else 0, [-1 if i % 2 else 0]) for i in range(30)]
+    rows = {row["metric"]: row for row in breakdown(arrays_of(records, task="verifier", repeats=1), "policy")}
+    assert rows["rough_tnr"]["interval"] is not None
+    for name in ("rough_tpr", "rough_bal_f1"):
+        assert rows[name]["interval"] is None
+        assert "no conclusion" in rows[name]["note"]
 
 
 def test_severity() -> None:
