@@ -98,7 +98,9 @@ def _new(specs: tuple[str, ...], output: Path, options: dict[str, Any]) -> "Sess
     from proverbench.retrieval.shipped import shipped_data
 
     cache, config = options.pop("cache"), options.pop("config")
-    options["corpus"] = options["corpus"] or shipped_data() / "corpus.jsonl"
+    if options["corpus"] is None:
+        options["corpus"] = shipped_data() / "corpus.jsonl"
+        options["corpus_name"] = options["corpus_name"] or "the shipped corpus"
     options["queries"] = options["queries"] or shipped_data() / "queries.jsonl"
     data = DataOptions(**options)
     return Session(data, Settings.load(config), cache or _default_cache(), plan_new(specs, output), _say)
@@ -121,19 +123,21 @@ def _resumed(path: Path, options: dict[str, Any]) -> "Session":
 
 
 def _run(session: "Session", where: Path) -> int:
+    from proverbench.retrieval.folder import RetrievalRun
+
     results = session.run()
     complete = not session.stopped
     for plan, result in results:
         for note in result.notes:
             click.echo(f"{plan.spec}: {note}", err=True)
         if result.complete:
-            click.echo(_headline(plan.spec, plan.folder))
+            click.echo(_headline(plan.spec, plan.folder, RetrievalRun(plan.folder).summary()))
             continue
         complete = False
-        n = len(result.unanswered)
-        first = result.unanswered[0].message if result.unanswered else ""
-        why = result.fatal or f"{n} queries unanswered, the first: {first}"
-        click.echo(f"{plan.spec}: incomplete, no score; {why}", err=True)
+        if result.fatal or result.unanswered:
+            n = len(result.unanswered)
+            why = result.fatal or f"{n} queries unanswered, the first: {result.unanswered[0].message}"
+            click.echo(f"{plan.spec}: incomplete, no score; {why}", err=True)
     if complete:
         return EXIT_COMPLETE
     click.echo(f"resume with: retrievalbench run --resume {where}", err=True)
@@ -142,10 +146,7 @@ def _run(session: "Session", where: Path) -> int:
     return EXIT_INCOMPLETE
 
 
-def _headline(spec: str, folder: Path) -> str:
-    from proverbench.retrieval.folder import RetrievalRun
-
-    summary, _ = RetrievalRun(folder).derived()
+def _headline(spec: str, folder: Path, summary: dict[str, Any]) -> str:
     metrics = summary["metrics"] or {}
     shown = "  ".join(
         f"{name} {value:.3f}" for name in ("nDCG@10", "R@10", "MRR") if (value := metrics.get(name)) is not None
@@ -174,8 +175,45 @@ def score(folders: tuple[Path, ...]) -> int:
         saved = RetrievalRun(folder)
         summary = saved.rebuild()
         complete = complete and bool(summary["complete"])
-        click.echo(_headline(saved.manifest.system, folder))
+        click.echo(_headline(saved.manifest.system, folder, summary))
     return EXIT_COMPLETE if complete else EXIT_INCOMPLETE
+
+
+@main.command()
+@click.argument("folders", nargs=-1, required=True, type=_FILE)
+@click.option("-o", "--output", type=_FILE, default="report.html", show_default=True, help="The page, one HTML file.")
+@click.option("--published", type=_FILE, help="JSONL of published figures to show beside the runs, dashed.")
+@click.option("--subset", type=_FILE, help="Rank runs of different corpora on these queries only.")
+@click.option("--title", default="retrievalbench", show_default=True, help="Heading of the page.")
+def report(folders: tuple[Path, ...], output: Path, published: Path | None, subset: Path | None, title: str) -> None:
+    """Write one page: leaderboard, curves, and where each system put each answer."""
+    from proverbench.journal import write_whole
+    from proverbench.retrieval.page import render_report
+    from proverbench.retrieval.report import load_page
+
+    page = load_page(folders, published=published, subset=subset)
+    write_whole(output, render_report(page, title=title).encode("utf-8"))
+    for banner in page["banners"]:
+        click.echo(f"note: {banner}", err=True)
+    click.echo(f"wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in any browser")
+
+
+@main.command()
+@click.argument("folders", nargs=-1, required=True, type=_FILE)
+@click.option("--subset", type=_FILE, help="Rank runs of different corpora on these queries only.")
+@click.option("--json", "as_json", is_flag=True, help="Print the boards as JSON.")
+def compare(folders: tuple[Path, ...], subset: Path | None, as_json: bool) -> None:
+    """Print boards and paired differences of saved runs, with intervals and p-values."""
+    from proverbench.retrieval.describe import describe_board
+    from proverbench.retrieval.report import load_page
+
+    page = load_page(folders, subset=subset, details=False)
+    if as_json:
+        click.echo(json.dumps({"banners": page["banners"], "boards": page["boards"]}, ensure_ascii=False, indent=1))
+        return
+    for banner in page["banners"]:
+        click.echo(f"note: {banner}\n")
+    click.echo("\n\n".join("\n".join(describe_board(board)) for board in page["boards"]))
 
 
 @main.command()

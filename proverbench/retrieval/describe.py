@@ -1,5 +1,8 @@
 """Data in a few lines for people. Pure."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from proverbench.retrieval.benchmarks import Benchmark
 from proverbench.retrieval.corpus import Corpus
 from proverbench.retrieval.prepare import Prepared
@@ -49,3 +52,55 @@ def _published(published: bool | None, notes: list[str]) -> list[str]:
     if published:
         return ["  the published file, unchanged"]
     return [f"  note: {note}" for note in notes]
+
+
+def describe_board(board: Mapping[str, Any]) -> list[str]:
+    """Say how the rows of a board rank, and which differences are shown; percentages."""
+    lines = [board["title"], *([board["note"]] if board["note"] else [])]
+    header = ["system", "nDCG@10", "R@10", "MRR", "n", "dropped", ""]
+    rows = [
+        [
+            row["label"],
+            *(_percent((row["metrics"] or {}).get(name)) for name in ("nDCG@10", "R@10", "MRR")),
+            str(row["n"]),
+            str(row["dropped"]),
+            ", ".join([*([] if row["complete"] else ["incomplete"]), *(badge["label"] for badge in row["badges"])]),
+        ]
+        for row in board["rows"]
+    ]
+    lines += _aligned([header, *rows], left={0, 6})
+    if board["pairs"]:
+        header = ["metric", "first", "second", "difference", "95 % interval", "p (Holm)", ""]
+        pairs = [
+            [
+                pair["metric"],
+                pair["first"],
+                pair["second"],
+                _points(pair["difference"]),
+                f"{_points(pair['interval']['low'])} to {_points(pair['interval']['high'])}",
+                f"{pair['p_holm']:.4f}",
+                pair["verdict"],
+            ]
+            for pair in board["pairs"]
+        ]
+        lines += ["", *_aligned([header, *pairs], left={0, 1, 2, 6})]
+    return lines
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def _points(difference: float | None) -> str:
+    return "–" if difference is None else f"{100 * difference:+.1f}"
+
+
+def _aligned(rows: Sequence[Sequence[str]], *, left: set[int]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if at in left else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

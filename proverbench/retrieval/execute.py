@@ -56,12 +56,18 @@ class Session:
         self.planned = planned
         self.prepared: Prepared = prepare(data)
         self._say = say
-        context = Context(self.prepared.corpus, self.prepared.texts, cache, on_progress=self._progress)
+        self.stopped: signal.Signals | None = None
+        context = Context(
+            self.prepared.corpus,
+            self.prepared.texts,
+            cache,
+            on_progress=self._progress,
+            stopping=lambda: self.stopped is not None,
+        )
         self._builder = SystemBuilder(context, settings)
         # Built before anything is written: a wrong spec, table or run file must leave nothing behind.
         self.systems: list[tuple[Planned, System]] = [(plan, self._builder.build(plan.spec)) for plan in planned]
         self.manifests = {plan.folder: self._manifest(plan, system) for plan, system in self.systems}
-        self.stopped: signal.Signals | None = None
 
     def _manifest(self, plan: Planned, system: System) -> RunManifest:
         manifest = self.prepared.manifest(system)
@@ -77,7 +83,7 @@ class Session:
         return manifest
 
     def run(self) -> list[tuple[Planned, Result]]:
-        """Run every system; returns how each went. Stops early when told by a signal (:attr:`stopped`)."""
+        """Run every system; returns how each went. A signal ends it early (:attr:`stopped`)."""
         return asyncio.run(self._run())
 
     async def _run(self) -> list[tuple[Planned, Result]]:
@@ -87,13 +93,19 @@ class Session:
         loop = asyncio.get_running_loop()
 
         def stop(which: signal.Signals) -> None:
+            again = self.stopped is not None
             self.stopped = which
-            task.cancel()
+            if again or which == signal.SIGTERM:
+                task.cancel()
+            else:
+                self._say("stopping: nothing new is asked, what is in flight is saved; Ctrl-C again to stop at once")
 
         for which in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(which, stop, which)
         try:
             for plan, system in self.systems:
+                if self.stopped is not None:
+                    break
                 if plan.manifest is None:
                     create_run(plan.folder, self.manifests[plan.folder], self.prepared.queries)
                 results.append((plan, await run_system(plan.folder, system, on_answer=self._answered(plan.spec))))

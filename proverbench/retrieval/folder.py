@@ -79,6 +79,16 @@ class RetrievalRun:
         """Return the lists by query id; of an answered query the last one written."""
         return {line.query_id: line.doc_ids for line in _lines(self.path / RANKED, Ranking)}
 
+    @property
+    def has_derived(self) -> bool:
+        """Whether the derived files are there."""
+        return (self.path / CURVES).exists() and (self.path / SUMMARY).exists()
+
+    def summary(self) -> dict[str, Any]:
+        """Return summary.json as it was last derived."""
+        saved: dict[str, Any] = json.loads((self.path / SUMMARY).read_bytes())
+        return saved
+
     def derived(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return summary and curves, derived now."""
         return derive(self.manifest, self.queries, self.positions)

@@ -16,7 +16,9 @@ from proverbench.retrieval.metrics import score_queries
 from proverbench.retrieval.published import PublishedRow
 from proverbench.retrieval.records import GoldQuery, Positions, RunManifest
 
-COMPARED = ("nDCG@10", "R@10", "Covered@10", "MRR")
+COMPARED = ("nDCG@10", "R@10", "MRR")
+COMPARED_OF_SEVERAL = ("Covered@10", "P@10")
+"""Compared too where queries have several gold units; of a single unit they say what R says."""
 TOP = 10
 """Results of each list that the page shows."""
 ONE_UNIT = "every query of this task has a single gold unit, so P@k is R@k divided by k and says nothing new"
@@ -207,7 +209,7 @@ def _board(group: Sequence[RunData], runs: Sequence[RunData], details: Sequence[
 
 
 def _metrics(several: bool) -> list[str]:
-    return [*COMPARED, "P@10"] if several else list(COMPARED)
+    return [*COMPARED, *(COMPARED_OF_SEVERAL if several else ())]
 
 
 def sort_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -46,11 +46,15 @@ async def run_system(
         wanted = run.open_queries
         result = Result(complete=not wanted, answered=0)
         if wanted:
-            await _search(run, system, result, on_answer)
-            run = RetrievalRun(path)
+            try:
+                await _search(run, system, result, on_answer)
+            finally:
+                run = RetrievalRun(path)
+                run.rebuild()
             result.complete = not run.open_queries
             result.notes = system.notes()
-        run.rebuild()
+        elif not run.has_derived:
+            run.rebuild()
         return result
     finally:
         lock.release()

@@ -27,6 +27,10 @@ Vectors = NDArray[np.floating]
 Precision = Literal["float32", "float16"]
 
 
+class StoppedError(Exception):
+    """The user asked to stop before all texts had vectors; those that were computed are kept."""
+
+
 class Embedder(Protocol):
     """A model that turns texts into vectors. Implement this to add a kind."""
 
@@ -121,6 +125,7 @@ async def embed_all(
     is_query: bool,
     precision: Precision = "float32",
     on_progress: Callable[[int, int], None] = lambda done, total: None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> VectorView:
     """Return the L2-normalised vectors of ``texts``, computing only those that the cache lacks.
 
@@ -129,6 +134,7 @@ async def embed_all(
     Raises:
         EndpointError: If the model cannot be reached; what was computed is kept.
         JournalError: If the cache cannot be written or is damaged.
+        StoppedError: If ``stopping`` says so between two batches.
     """
     folder = store_path(cache, embedder, is_query=is_query, precision=precision)
     with disk(folder):
@@ -138,6 +144,8 @@ async def embed_all(
         keys = [hashlib.sha256(text.encode("utf-8")).digest() for text in texts]
         missing = list({key: text for key, text in zip(keys, texts, strict=True) if key not in store.row_of}.items())
         for start in range(0, len(missing), embedder.batch_size):
+            if stopping():
+                raise StoppedError
             batch = missing[start : start + embedder.batch_size]
             vectors = normalised(await embedder.embed([text for _, text in batch], is_query=is_query))
             store.append([key for key, _ in batch], vectors)

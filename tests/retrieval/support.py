@@ -5,7 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -129,8 +129,9 @@ def serve(answer: Callable[[Seen], Answer], clock: Callable[[], float] = time.ti
             self.send_header("Content-Length", str(len(data)))
             for name, value in headers[0].items() if headers else ():
                 self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(data)
+            with suppress(BrokenPipeError, ConnectionResetError):  # the caller may have gone
+                self.end_headers()
+                self.wfile.write(data)
 
         do_GET = do_POST = _handle  # noqa: N815 - the names that http.server looks for
 

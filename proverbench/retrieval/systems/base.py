@@ -54,6 +54,8 @@ class Context:
     cache: Path
     on_progress: Callable[[str, int, int], None] = field(default=lambda what, done, total: None)
     """Told of long preparations: what, done, total."""
+    stopping: Callable[[], bool] = field(default=lambda: False)
+    """Whether the user asked to stop: nothing new should be begun, what is in flight is still saved."""
 
 
 class Remembered:

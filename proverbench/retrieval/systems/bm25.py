@@ -54,6 +54,8 @@ class Bm25System:
         """Score every document for each query."""
         index = self._built()
         for query in queries:
+            if self._context.stopping():
+                return
             tokens = tokenise(query.text)
             scores = index.get_scores(tokens) if tokens else np.zeros(len(self._context.texts), dtype=np.float32)
             rows = [row for row in top_k_of(scores, k).tolist() if scores[row] > 0]

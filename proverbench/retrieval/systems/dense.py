@@ -8,7 +8,7 @@ from proverbench.retrieval.records import GoldQuery, Ranking
 from proverbench.retrieval.render import RENDERER_SHA256
 from proverbench.retrieval.search import exact_top_k
 from proverbench.retrieval.systems.base import Context, Outcome
-from proverbench.retrieval.vectors import Embedder, Precision, embed_all
+from proverbench.retrieval.vectors import Embedder, Precision, StoppedError, VectorView, embed_all
 
 QUERIES_AT_ONCE = 1024
 """Queries that share one pass over the documents."""
@@ -49,27 +49,33 @@ class DenseSystem:
 
     async def search(self, queries: Sequence[GoldQuery], k: int) -> AsyncGenerator[Outcome, None]:
         """Embed what the cache lacks, then search."""
-
-        def told(what: str) -> Any:
-            return lambda done, total: self._context.on_progress(f"{self.spec}: {what}", done, total)
-
-        cache = self._context.cache
-        documents = await embed_all(
-            self._embedder,
-            self._context.texts,
-            cache=cache,
-            is_query=False,
-            precision=self._precision,
-            on_progress=told("documents"),
-        )
         texts = [query.text for query in queries]
-        vectors = await embed_all(self._embedder, texts, cache=cache, is_query=True, on_progress=told("queries"))
+        try:
+            documents = await self._embedded("documents", self._context.texts, precision=self._precision)
+            vectors = await self._embedded("queries", texts, is_query=True)
+        except StoppedError:
+            return
         for start in range(0, len(queries), QUERIES_AT_ONCE):
             part = vectors.block(start, start + QUERIES_AT_ONCE)
+            if self._context.stopping():
+                return
             # In a thread, so that Ctrl-C and other systems' calls are heard meanwhile.
             rows, _ = await asyncio.to_thread(exact_top_k, part, documents, k)
             for query, found in zip(queries[start : start + QUERIES_AT_ONCE], rows.tolist(), strict=True):
                 yield Ranking(query.id, [self._context.corpus.documents[row].id for row in found])
+
+    async def _embedded(
+        self, what: str, texts: Sequence[str], *, is_query: bool = False, precision: Precision = "float32"
+    ) -> VectorView:
+        return await embed_all(
+            self._embedder,
+            texts,
+            cache=self._context.cache,
+            is_query=is_query,
+            precision=precision,
+            on_progress=lambda done, total: self._context.on_progress(f"{self.spec}: {what}", done, total),
+            stopping=self._context.stopping,
+        )
 
     def notes(self) -> list[str]:
         """Return nothing: there is nothing to remark."""

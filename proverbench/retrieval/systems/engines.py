@@ -249,6 +249,8 @@ class EngineSystem:
     async def search(self, queries: Sequence[GoldQuery], k: int) -> AsyncGenerator[Outcome, None]:
         """Take what is kept, ask for the rest, one request after the other."""
         for query in queries:
+            if self._context.stopping():
+                return
             request = self._engine.request(query.text, self._settings)
             body = self._answers.read(request)
             if body is None:

@@ -67,7 +67,7 @@ class FusionSystem:
         for query in queries:
             if query.id in failed:
                 yield failed[query.id]
-            else:
+            elif len(lists[query.id]) == len(self._members):  # fewer when a member was stopped
                 yield Ranking(query.id, fuse(lists[query.id], k, self._order))
 
     def notes(self) -> list[str]:

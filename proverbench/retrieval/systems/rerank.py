@@ -91,6 +91,7 @@ class RerankSystem:
         self.own_corpus = base.own_corpus
         self.licence = ", ".join(dict.fromkeys(part for part in (base.licence, settings.licence) if part))
         self._unreadable = 0
+        self._context = context
         self._settings = settings
         self._base = base
         self._template = load_prompt()
@@ -125,6 +126,9 @@ class RerankSystem:
 
         async def acquire() -> bool:
             await caller.acquire(Priority.POLICY)
+            if self._context.stopping():
+                caller.release()
+                return False
             return True
 
         async def work(ranking: Ranking) -> Outcome:

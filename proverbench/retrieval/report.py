@@ -1,0 +1,61 @@
+"""Saved runs -> what the page and the comparison are made of."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from proverbench.retrieval.benchmarks import load_subset
+from proverbench.retrieval.execute import find_runs
+from proverbench.retrieval.folder import RetrievalRun
+from proverbench.retrieval.leaderboard import RunData, build_page
+from proverbench.retrieval.published import load_published
+
+
+def load_page(
+    paths: Sequence[Path], *, published: Path | None = None, subset: Path | None = None, details: bool = True
+) -> dict[str, Any]:
+    """Load runs and build the page model.
+
+    Args:
+        paths: Runs, or folders of runs.
+        published: Published rows to show beside them.
+        subset: Queries on which runs of different corpora are ranked.
+        details: Whether to load the lists too, for the query-by-query view.
+
+    Raises:
+        RunMismatchError: If a path holds no run.
+        JournalError: If a run is damaged.
+        DataError: If ``published`` or ``subset`` is.
+    """
+    folders = find_runs(paths)
+    saved = [RetrievalRun(folder) for folder in folders]
+    specs = Counter(run.manifest.system for run in saved)
+    runs = [
+        RunData(
+            label=_label(run, folders, unique=specs[run.manifest.system] == 1),
+            manifest=run.manifest,
+            queries=run.queries,
+            positions=run.positions,
+            ranked=run.ranked() if details else {},
+        )
+        for run in saved
+    ]
+    return build_page(
+        runs,
+        published=load_published(published) if published else (),
+        subset=load_subset(subset) if subset else None,
+        subset_name=subset.stem if subset else "",
+    )
+
+
+def _label(run: RetrievalRun, folders: Sequence[Path], *, unique: bool) -> str:
+    """Return the system's spec, with as much of the folder's path as tells runs of one system apart."""
+    if unique:
+        return run.manifest.system
+    parts = run.path.resolve().parts
+    others = [folder.resolve().parts for folder in folders if folder != run.path]
+    for length in range(1, len(parts) + 1):
+        if all(other[-length:] != parts[-length:] for other in others):
+            return f"{run.manifest.system} ({'/'.join(parts[-length:])})"
+    return f"{run.manifest.system} ({run.path})"
