@@ -3,7 +3,7 @@
 from proverbench.config import Prices
 from proverbench.endpoints.money import Budget, Spending
 from proverbench.endpoints.usage import normalise_usage
-from proverbench.records import GIVEN, AttemptLine, CallLine, Line, Manifest
+from proverbench.records import GIVEN, AttemptLine, CallFacts, Facts, Manifest
 from proverbench.sources import Sources
 
 
@@ -33,15 +33,15 @@ class Spent:
     def of(cls, sources: Sources) -> "Spent":
         """What the run at ``sources`` used so far."""
         spent = cls(sources.manifest)
-        for _, line in sources.calls.lines():
+        for line in sources.calls.facts():
             spent.add(line)
         return spent
 
-    def add(self, line: Line) -> None:
+    def add(self, line: Facts) -> None:
         """Count one line of the journal; lines that cost nothing are passed over."""
-        if isinstance(line, CallLine | AttemptLine) and line.role in self.budget.roles:
+        if isinstance(line, CallFacts | AttemptLine) and line.role in self.budget.roles:
             spending = self.budget.roles[line.role]
-            if isinstance(line, CallLine):
+            if isinstance(line, CallFacts):
                 spending.add(normalise_usage(line.usage), abandoned=line.abandoned)
             else:
                 spending.lost(line.abandoned)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from proverbench.data import splits
-from proverbench.endpoints.usage import normalise_usage
+from proverbench.endpoints.usage import NO_USAGE, Usage, normalise_usage
 from proverbench.errors import InvalidReply
 from proverbench.metrics.arrays import ArrayBuilder, JudgmentArrays
 from proverbench.metrics.proverbench import score_prover
@@ -178,7 +178,9 @@ class Summariser:
         self._records: list[ProofRecord] = []
         self._judgments: dict[Judgment, Judgment] = {}
         self._arrays = ArrayBuilder(task=sources.manifest.identity.task, samples=plan.samples, repeats=plan.repeats)
-        self._usage: dict[Role, Counter[str]] = defaultdict(Counter)
+        self._calls: Counter[Role] = Counter()
+        self._calls_of_unknown_usage: Counter[Role] = Counter()
+        self._usage: dict[Role, Usage] = {}
         self._models: dict[Role, Counter[tuple[str | None, str | None]]] = defaultdict(Counter)
         self._alike: dict[tuple[Role, str], tuple[int, bool, int]] = {}
         """Samples of a problem, or repeats on a proof → hash of the first text, whether all equal it, how many."""
@@ -188,14 +190,12 @@ class Summariser:
         """Count a call's usage and what the server said of itself."""
         if self._sources.manifest.identity.roles[line.role].kind == GIVEN:
             return
-        usage = self._usage[line.role]
-        usage["calls"] += 1
-        counts = normalise_usage(line.usage)
-        if counts is None:
-            usage["calls_of_unknown_usage"] += 1
+        self._calls[line.role] += 1
+        usage = normalise_usage(line.usage)
+        if usage is None:
+            self._calls_of_unknown_usage[line.role] += 1
         else:
-            for name, count in asdict(counts).items():
-                usage[name] += count or 0
+            self._usage[line.role] = self._usage.get(line.role, NO_USAGE) + usage
         self._models[line.role][(line.model, line.fingerprint)] += 1
         if line.finish_reason is None and line.refused is None:
             self._missing_finish[line.role] += 1
@@ -235,7 +235,7 @@ class Summariser:
             scored_by=SCORED_BY,
             splits=parts,
             invalid=self._invalid(),
-            usage={role: dict(self._usage[role]) for role in ROLES if role in self._usage},
+            usage={role: self._tokens(role) for role in ROLES if self._calls[role]},
             closed_unanswered=sum(
                 1 for role in ROLES for number in range(plan.size(role)) if self._sources.ledger.is_closed(role, number)
             ),
@@ -266,6 +266,13 @@ class Summariser:
                 metrics=split.metrics,
             )
         return split
+
+    def _tokens(self, role: Role) -> dict[str, int | None]:
+        return {
+            "calls": self._calls[role],
+            "calls_of_unknown_usage": self._calls_of_unknown_usage[role],
+            **asdict(self._usage.get(role, NO_USAGE)),
+        }
 
     def _invalid(self) -> dict[str, dict[str, int]]:
         found: dict[str, Counter[str]] = {"policy": Counter(), "verifier": Counter(), "meta": Counter()}

@@ -26,7 +26,7 @@ import msgspec
 
 from proverbench.errors import JournalError
 from proverbench.plan import ROLES, Plan
-from proverbench.records import CallKey, CallLine, Line, Role
+from proverbench.records import CallKey, CallLine, Facts, Line, Role
 
 CALLS = "calls.jsonl"
 LOCK = ".lock"
@@ -66,6 +66,7 @@ class _FinalHead(msgspec.Struct, tag_field="type", tag="final"):
 
 _decode_head = msgspec.json.Decoder(_CallHead | _OtherHead | _BatchHead | _SessionHead | _FinalHead).decode
 _decode_line = msgspec.json.Decoder(Line).decode
+_decode_facts = msgspec.json.Decoder(Facts).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -205,6 +206,18 @@ class CallsReader:
         for number, (offset, raw) in enumerate(self.raw_lines(start), start=lines_before + 1):
             try:
                 yield offset, _decode_line(raw)
+            except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+                raise self._damaged(number, exc) from exc
+
+    def facts(self) -> Iterator[Facts]:
+        """Every whole line without the texts of calls, several times quicker than :meth:`lines`.
+
+        Raises:
+            JournalError: If a line is no such line; names its number.
+        """
+        for number, (_, raw) in enumerate(self.raw_lines(), start=1):
+            try:
+                yield _decode_facts(raw)
             except (msgspec.DecodeError, UnicodeDecodeError) as exc:
                 raise self._damaged(number, exc) from exc
 
@@ -451,6 +464,23 @@ class Journal:
                 self._sync_fault = exc
             else:
                 self._synced = end
+
+    async def sync(self) -> None:
+        """Wait until all that was appended is on the disk itself.
+
+        Raises:
+            JournalError: If the disk refuses it.
+        """
+        end = self._end
+        with disk(self.path):
+            if self._sync_fault is not None:
+                raise self._sync_fault
+            try:
+                await asyncio.to_thread(os.fsync, self._fd)
+            except OSError as exc:
+                self._sync_fault = exc
+                raise
+        self._synced = max(self._synced, end)
 
     async def aclose(self) -> None:
         """Sync and close; once a sync in progress is done.

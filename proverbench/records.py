@@ -169,24 +169,14 @@ class ProofRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False
         return self.proof_id if self.proof_id is not None else f"{self.problem_id}/{self.sample_index}"
 
 
-class CallLine(msgspec.Struct, kw_only=True, tag_field="type", tag="call"):
-    """One answered call in calls.jsonl; holds no verdict. Text fields hold no lone surrogate."""
+class CallFacts(msgspec.Struct, kw_only=True, tag_field="type", tag="call"):
+    """An answered call without its texts: what decoding can skip when only counts, times and costs are wanted."""
 
     role: Role
     id: str
     sample: int = 0
     repeat: int = 0
     prompt_sha256: str = ""
-    text: str = ""
-    text_b64: str | None = None
-    """The exact text, UTF-8 with surrogatepass, base64; only where ``text`` had to be changed."""
-    reasoning: str | None = None
-    reasoning_b64: str | None = None
-    """As ``text_b64``, of ``reasoning``."""
-    steps: list[str] | None = None
-    """Only of a proof that was given as steps (``--proofs``): these are the proof, not what ``text`` parses to."""
-    prompt: str | None = None
-    """Only of an imported run, which has no templates to make it from again: the prompt as it was sent."""
     finish_reason: str | None = None
     refused: str | None = None
     usage: dict[str, Any] | None = None
@@ -199,12 +189,27 @@ class CallLine(msgspec.Struct, kw_only=True, tag_field="type", tag="call"):
     at: str = ""
     """UTC time of the answer, ISO 8601."""
     batch: str | None = None
-    """Id of the batch that answered it, if one did."""
+    """Our own id of the batch (:class:`BatchLine`) that answered it, if one did."""
 
     @property
     def key(self) -> CallKey:
         """The call's key."""
         return CallKey(self.role, self.id, self.sample, self.repeat)
+
+
+class CallLine(CallFacts, kw_only=True, tag_field="type", tag="call"):
+    """One answered call in calls.jsonl; holds no verdict. Text fields hold no lone surrogate."""
+
+    text: str = ""
+    text_b64: str | None = None
+    """The exact text, UTF-8 with surrogatepass, base64; only where ``text`` had to be changed."""
+    reasoning: str | None = None
+    reasoning_b64: str | None = None
+    """As ``text_b64``, of ``reasoning``."""
+    steps: list[str] | None = None
+    """Only of a proof that was given as steps (``--proofs``): these are the proof, not what ``text`` parses to."""
+    prompt: str | None = None
+    """Only of an imported run, which has no templates to make it from again: the prompt as it was sent."""
 
 
 class AttemptLine(msgspec.Struct, kw_only=True, tag_field="type", tag="attempt"):
@@ -258,6 +263,8 @@ class BatchLine(msgspec.Struct, kw_only=True, tag_field="type", tag="batch"):
 
 
 Line = CallLine | AttemptLine | SessionLine | FinalLine | BatchLine
+Facts = CallFacts | AttemptLine | SessionLine | FinalLine | BatchLine
+"""A line without the texts of a call."""
 
 
 class RoleIdentity(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from proverbench.metrics.uncertainty import significant
 from proverbench.reading import render
 from proverbench.records import (
     AttemptLine,
+    CallFacts,
     CallKey,
     CallLine,
     Line,
@@ -151,14 +152,14 @@ def timing(sources: Sources) -> dict[str, Any]:
     spent = Spent(sources.manifest)
     roles: dict[str, dict[str, Any]] = {}
     sessions: list[dict[str, Any]] = []
-    for _, line in sources.calls.lines():
+    for line in sources.calls.facts():
         spent.add(line)
         if isinstance(line, SessionLine):
             if line.event == "start":
                 sessions.append({"start": line.at, "end": line.at, "stop": None, "calls": 0, "unanswered": 0})
             elif sessions:
                 sessions[-1] |= {"end": line.at, "stop": line.reason}
-        elif isinstance(line, CallLine | AttemptLine):
+        elif isinstance(line, CallFacts | AttemptLine):
             role = roles.setdefault(
                 line.role,
                 {"calls": 0, "unanswered": 0, "attempts": 0, "abandoned": 0, "latency_s": 0.0, "latency_max_s": 0.0},
