@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from proverbench.records import Manifest, Role, RoleIdentity, Task
+from proverbench.records import Manifest, Role, RoleIdentity, Row, Task
 
 Weight = Literal["compared", "warns", "refuses"]
 
@@ -146,6 +146,28 @@ def valid_rate_warnings(rates: Mapping[str, Mapping[str, float | int | None]]) -
                     f"{metric} differs ({first}: {a:.3f}; {second}: {b:.3f}): part of a difference is how often "
                     "replies could be read; see the bounds beside the scores"
                 )
+    return warnings
+
+
+def changed_problems(rows: Mapping[str, Sequence[Row]]) -> list[str]:
+    """Warnings about problems that have another text in another run.
+
+    Args:
+        rows: Each run's selected rows.
+    """
+    texts = {name: {row.problem_id: row.problem for row in chosen} for name, chosen in rows.items()}
+    (first, ours), *others = texts.items()
+    warnings = []
+    for name, theirs in others:
+        common = sorted(set(ours) & set(theirs))
+        changed = [problem_id for problem_id in common if ours[problem_id] != theirs[problem_id]]
+        if changed:
+            has = "has" if len(changed) == 1 else "have"
+            more = ", …" if len(changed) > 5 else ""
+            warnings.append(
+                f"{len(changed)} of {len(common)} common problems {has} another text in {name} than in {first}: "
+                f"{', '.join(changed[:5])}{more}"
+            )
     return warnings
 
 

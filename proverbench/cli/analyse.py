@@ -21,11 +21,18 @@ MOST_STEPS = 8
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN…")
 @click.option("--split", default="all", show_default=True, help="all, ugd, qe or another domain.")
 @click.option("--by", "factors", multiple=True, metavar="FACTOR", help="Break down by this only; may be repeated.")
+@click.option("--pass-k", "ks", multiple=True, type=int, metavar="K", help="pass@K; repeatable. [default: 1 to S]")
 @click.option("--resamples", type=click.IntRange(min=2), default=1000, show_default=True, help="Of each interval.")
 @click.option("--seed", type=int, help="Of the resamples. [default: a fixed one]")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
-    runs: tuple[Path, ...], split: str, factors: tuple[str, ...], resamples: int, seed: int | None, as_json: bool
+    runs: tuple[Path, ...],
+    split: str,
+    factors: tuple[str, ...],
+    ks: tuple[int, ...],
+    resamples: int,
+    seed: int | None,
+    as_json: bool,
 ) -> int:
     """Voting rules, agreement and breakdowns of saved RUNs; calls nothing.
 
@@ -47,7 +54,7 @@ def command(
     found: dict[str, Any] = {
         "split": split,
         **settings,
-        "runs": {run.name: _analyse(run, factors or FACTORS, settings) for run in opened},
+        "runs": {run.name: _analyse(run, factors or FACTORS, ks or None, settings) for run in opened},
         "panels": _panels(opened, settings),
     }
     if as_json:
@@ -59,7 +66,9 @@ def command(
     return EXIT_COMPLETE
 
 
-def _analyse(run: "SavedRun", factors: Sequence[str], settings: dict[str, int]) -> dict[str, Any]:
+def _analyse(
+    run: "SavedRun", factors: Sequence[str], ks: Sequence[int] | None, settings: dict[str, int]
+) -> dict[str, Any]:
     from proverbench.metrics.agreement import human_agreement, repeat_agreement, step_confusion
     from proverbench.metrics.breakdown import breakdown
     from proverbench.metrics.voting import best_threshold, pass_at_k, voting_curve
@@ -77,7 +86,7 @@ def _analyse(run: "SavedRun", factors: Sequence[str], settings: dict[str, int]) 
     }
     if run.task == "prover":
         found["samples"] = arrays.samples
-        found["pass_at_k"] = pass_at_k(arrays, **settings)
+        found["pass_at_k"] = pass_at_k(arrays, ks, **settings)
     else:
         found["threshold"] = best_threshold(arrays, **settings)
         found["human_agreement"] = human_agreement(arrays, **settings)
@@ -166,7 +175,7 @@ def _show_pass(out: "Console", run: dict[str, Any]) -> None:
         return
     shown = table("Unbiased pass@k, all R judgments accepting", "k", "pass@k")
     for row in run["pass_at_k"]:
-        shown.add_row(str(row["k"]), with_ends(row["value"], row["interval"]))
+        shown.add_row(str(row["k"]), row.get("reason") or with_ends(row["value"], row["interval"]))
     show(out, shown)
 
 

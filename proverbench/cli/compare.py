@@ -41,7 +41,7 @@ def command(
     them is named; what makes a comparison doubtful warns, what makes it meaningless is refused (docs/comparing.md).
     p-values are corrected for the number of pairs (Holm). "No difference shown" does not mean that there is none.
     """
-    from proverbench.comparability import differences, names_of, valid_rate_warnings
+    from proverbench.comparability import changed_problems, differences, names_of, valid_rate_warnings
     from proverbench.errors import RunMismatchError, UserInputError
     from proverbench.metrics.comparison import compare_runs
     from proverbench.metrics.rates import published_rates
@@ -77,6 +77,7 @@ def command(
     except ValueError as exc:
         raise RunMismatchError(f"cannot be compared: {exc}") from exc
     warnings = [str(difference) for difference in names_of(found, "warns")] + valid_rate_warnings(scores)
+    warnings += changed_problems({run.name: run.folder.rows() for run in opened})
     compared = [
         {"aspect": difference.aspect, "values": dict(difference.values)} for difference in names_of(found, "compared")
     ]
@@ -137,4 +138,4 @@ def _show(
             ranks.add_row(row["metric"], plain(row["run"]), number(row["value"]), rank)
         show(out, ranks)
     if result["problems"] < 30:
-        out.print(f"Only {result['problems']} problems: the intervals are too narrow (docs/coverage.md).")
+        out.print(f"* only {result['problems']} problems: the intervals are too narrow (docs/coverage.md)")

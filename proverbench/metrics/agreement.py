@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from proverbench.metrics.arrays import ACCEPTS, INVALID, JudgmentArrays
 from proverbench.metrics.rates import Floats, sums_by_problem
-from proverbench.metrics.uncertainty import RESAMPLES, SEED, resample_weights, significant, spread
+from proverbench.metrics.uncertainty import RESAMPLES, SEED, flag_few, resample_weights, significant, spread
 
 VIEWS = ("accept", "step", "step_within_1")
 """On what two judgments are compared."""
@@ -288,7 +288,11 @@ def _measured(
         blocks = [statistic(w @ counted) for w in resample_weights(len(counted), resamples=resamples, seed=seed)]
         draws = np.concatenate(blocks)
         row |= spread(draws[~np.isnan(draws)])
-    return row | {"problems": len(counted), "method": "percentile bootstrap over problems", "seed": seed}
+    return (
+        row
+        | {"problems": len(counted), "method": "percentile bootstrap over problems", "seed": seed}
+        | flag_few(len(counted))
+    )
 
 
 def _counts(verdict: NDArray[np.int32], width: int | None = None) -> Floats:

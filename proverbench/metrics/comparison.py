@@ -9,7 +9,7 @@ import numpy as np
 
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.rates import Floats, RateTable, published_rates
-from proverbench.metrics.uncertainty import RESAMPLES, SEED, resample_weights, significant, spread
+from proverbench.metrics.uncertainty import RESAMPLES, SEED, flag_few, resample_weights, significant, spread
 
 PERMUTATIONS = 10_000
 """Sign flips drawn for a p-value; all of them are taken where there are no more than so many."""
@@ -161,7 +161,8 @@ def difference_interval(
         seed: Seed of numpy's PCG64.
 
     Returns:
-        ``low``, ``high``, ``se`` (None for a single problem), ``n`` (problems), ``method``, ``resamples``, ``seed``.
+        ``low``, ``high``, ``se`` (None for a single problem), ``n`` (problems), ``method``, ``resamples``, ``seed``,
+        and ``unreliable`` (why) with fewer than 30 problems.
 
     Source: as :func:`proverbench.metrics.uncertainty.intervals`, paired. Defined in docs/metrics.md.
     """
@@ -181,6 +182,7 @@ def difference_interval(
         "method": "paired percentile bootstrap over problems",
         "resamples": resamples,
         "seed": seed,
+        **flag_few(problems),
     }
 
 

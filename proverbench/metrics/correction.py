@@ -12,6 +12,7 @@ from proverbench.metrics.rates import Floats, RateTable, table_of
 from proverbench.metrics.uncertainty import (
     RESAMPLES,
     SEED,
+    flag_few,
     intervals,
     resampled_sums,
     significant,
@@ -130,6 +131,7 @@ def correct_by_calibration(
             "method": "percentile bootstrap over the problems of both samples",
             "resamples": resamples,
             "seed": seed,
+            **flag_few(min(len(run.problems), len(calibration.problems))),
         },
         "clipped": not 0 <= raw <= 1,
         "uncorrected": significant(point["accepted"] * point["judged"]),
@@ -197,6 +199,7 @@ def correct_by_labels(
         "method": "percentile bootstrap over problems",
         "resamples": resamples,
         "seed": seed,
+        **flag_few(int(np.count_nonzero(table.possible[:, 2]))),
     }
     return {
         "method": "prediction-powered",

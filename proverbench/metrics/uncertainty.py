@@ -119,6 +119,11 @@ def spread(replicates: Floats) -> dict[str, float | None]:
     return {"low": significant(low), "high": significant(high), "se": significant(math.sqrt(variance))}
 
 
+def flag_few(problems: int) -> dict[str, str]:
+    """``{"unreliable": why}`` for an interval from fewer than 30 problems, else nothing."""
+    return {"unreliable": f"fewer than {FEW_PROBLEMS} problems"} if problems < FEW_PROBLEMS else {}
+
+
 def resampled_sums(sums: Floats, *, resamples: int, seed: int) -> tuple[Floats, Floats]:
     """Sums over problems drawn with replacement, as many as there are.
 
@@ -280,7 +285,7 @@ def _counted(table: RateTable, name: str) -> int:
 
 
 def _unreliable(table: RateTable, name: str, counted: int) -> str | None:
-    why = [f"fewer than {FEW_PROBLEMS} problems"] if counted < FEW_PROBLEMS else []
+    why = list(flag_few(counted).values())
     for part in _parts(table, name):
         k = table.names.index(part)
         if not why and np.count_nonzero(table.possible[:, k]) < FEW_PROBLEMS:

@@ -4,7 +4,7 @@ Everything is computed from one run: an average over all subsets of the repeats 
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,40 +125,45 @@ class Cost:
         return self.per_proof * len(arrays.keys) + self.per_judgment * drawn * judged
 
 
-def pass_at_k(arrays: JudgmentArrays, *, resamples: int = RESAMPLES, seed: int = SEED) -> list[dict[str, Any]]:
-    """Unbiased pass@k for every k up to S, a proof passing when all R judgments accept it.
+def pass_at_k(
+    arrays: JudgmentArrays, ks: Sequence[int] | None = None, *, resamples: int = RESAMPLES, seed: int = SEED
+) -> list[dict[str, Any]]:
+    """Unbiased pass@k, a proof passing when all R judgments accept it.
 
     Args:
         arrays: One ProverBench split.
+        ks: Which k; every k up to S if None.
         resamples: Bootstrap resamples for the intervals.
         seed: Their seed.
 
     Returns:
-        One row for each k: ``k``, ``value`` in [0, 1] (None when there are no problems), ``interval``. k = 1 is
-        ``pessimistic``, k = S is ``pass_any_sample``.
+        One row for each k: ``k``, ``value`` in [0, 1], ``interval``; where k is not in 1..S or there are no problems,
+        the value is None and ``reason`` says why. k = 1 is ``pessimistic``, k = S is ``pass_any_sample``.
 
     Source: Chen et al. (2021), arXiv 2107.03374: 1 - C(S-c, k) / C(S, k), averaged over problems.
     """
     samples = arrays.samples
+    wanted = range(1, samples + 1) if ks is None else ks
+    usable = [k for k in wanted if 1 <= k <= samples] if arrays.problems else []
     passed = sums_by_problem(accepted(arrays), arrays.problem, len(arrays.problems))[:, 0].astype(np.int64)
-    columns = [pass_probability(samples, k)[passed] for k in range(1, samples + 1)]
-    possible = np.ones((len(passed), samples))
+    possible = np.ones((len(passed), len(usable)))
+    earned = [pass_probability(samples, k)[passed] for k in usable]
     table = RateTable(
-        names=tuple(f"pass@{k}" for k in range(1, samples + 1)),
-        earned=np.stack(columns, axis=1),
+        names=tuple(f"pass@{k}" for k in usable),
+        earned=np.stack(earned, axis=1) if earned else possible,
         possible=possible,
         items=possible.sum(axis=0),
         composites={},
     )
     point, found = table.point(), intervals(table, resamples=resamples, seed=seed)
-    return [
-        {
-            "k": k,
-            "value": None if math.isnan(point[f"pass@{k}"]) else significant(point[f"pass@{k}"]),
-            "interval": found.get(f"pass@{k}"),
-        }
-        for k in range(1, samples + 1)
-    ]
+    rows: list[dict[str, Any]] = []
+    for k in wanted:
+        if k in usable:
+            rows.append({"k": k, "value": significant(point[f"pass@{k}"]), "interval": found[f"pass@{k}"]})
+        else:
+            reason = f"needs k from 1 to the number of samples, {samples}" if arrays.problems else "no problems"
+            rows.append({"k": k, "value": None, "interval": None, "reason": reason})
+    return rows
 
 
 def pass_probability(samples: int, k: int) -> Floats:

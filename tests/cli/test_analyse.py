@@ -82,6 +82,12 @@ def test_one_split_and_factor(command, saved):
     assert command("analyse", saved / "v1", "--split", "qe").code == 0
 
 
+def test_pass_at_k_beyond_the_samples_says_why(command, saved):
+    ended = command("analyse", saved / "p1", "--pass-k", "2", "--pass-k", "5")
+    assert ended.code == 0
+    assert "needs k from 1 to the number of samples, 2" in ended.out
+
+
 def test_the_same_run_gives_the_same_answer(command, saved):
     first = command("analyse", saved / "v1", "--json").out
     assert command("analyse", saved / "v1", "--json").out == first

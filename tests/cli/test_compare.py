@@ -51,7 +51,7 @@ def test_the_screen(command, saved):
     assert ended.code == 0
     assert "ProverBench, split all, 24 problems in common" in ended.out
     assert "what differs: policy (p1: m1-policy" in ended.out
-    assert "Only 24 problems: the intervals are too narrow" in ended.out
+    assert "* only 24 problems: the intervals are too narrow" in ended.out
     assert "is higher" in ended.out or "no difference shown" in ended.out
 
 
@@ -113,6 +113,17 @@ def test_refuses_a_proof_with_another_label(command, saved, tmp_path):
     ended = command("compare", saved / "v1", tmp_path / "v3")
     assert ended.code == 2
     assert "proof v0 has other steps or another label in v3" in ended.err
+
+
+def test_a_problem_that_changed_under_its_id_is_named():
+    from proverbench.comparability import changed_problems
+    from proverbench.records import Problem
+
+    one = [Problem(problem_id=name, problem=f"Prove {name}.") for name in "abc"]
+    other = [one[0], Problem(problem_id="b", problem="Prove something else."), Problem(problem_id="d", problem="D")]
+    assert changed_problems({"x": one, "y": one}) == []
+    (warning,) = changed_problems({"x": one, "y": other})
+    assert warning.startswith("1 of 2 common problems has another text in y than in x: b")
 
 
 def test_a_seed_is_no_difference(saved):

@@ -52,6 +52,16 @@ def test_random_flips_come_near_the_exact_p() -> None:
     assert drawn == pytest.approx(exact, abs=0.03)
 
 
+def test_a_difference_that_is_not_there_is_seldom_shown() -> None:
+    rng = np.random.default_rng(4)
+    ease = rng.random((400, 25))
+    shown = [
+        sign_flip_p(single(list(a)), single(list(b)), "x", permutations=200) < 0.05
+        for a, b in zip(rng.binomial(4, ease) / 4, rng.binomial(4, ease) / 4, strict=True)
+    ]
+    assert 0.025 < np.mean(shown) < 0.075
+
+
 def test_flips_of_a_composite_equal_a_loop() -> None:
     runs = {"a": verifier_arrays(1, 6, 2, 2), "b": verifier_arrays(1, 6, 2, 2, judge=9)}
     common, _ = align(runs)

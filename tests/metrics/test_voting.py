@@ -157,6 +157,14 @@ def test_pass_at_k_ends() -> None:
     assert values == sorted(values)
 
 
+def test_pass_at_k_with_too_few_samples_is_null_with_a_reason() -> None:
+    rows = pass_at_k(prover_arrays(1, 5), [0, 2, 4], resamples=5)
+    assert [row["value"] is None for row in rows] == [True, False, True]
+    assert rows[0]["reason"] == rows[2]["reason"] == "needs k from 1 to the number of samples, 3"
+    nothing = arrays_of([], task="prover", samples=2, repeats=1)
+    assert [(row["value"], row["reason"]) for row in pass_at_k(nothing)] == [(None, "no problems")] * 2
+
+
 @pytest.mark.parametrize("k", [0, 4])
 def test_pass_at_k_refuses(k: int) -> None:
     with pytest.raises(ValueError, match="k from 1 to the number of samples, 3"):
