@@ -38,9 +38,10 @@ const PB = (() => {
   const kept = new Map(); // unpacked chunks, the latest used last
   function chunk(number, version = "") {
     const name = `${number}/${version}`;
-    const found = kept.get(name) ?? (has(number) ? unpack(packedChunk(number).textContent) : fetched(`chunk/${number}.json`));
+    const found = kept.get(name) ?? (has(number) ? unpack(packedChunk(number).textContent) : fetched(`chunk/${number}.json?v=${encodeURIComponent(version)}`));
     kept.delete(name);
     kept.set(name, found);
+    found.catch(() => kept.delete(name));
     if (kept.size > 8) kept.delete(kept.keys().next().value);
     return found;
   }
@@ -152,6 +153,7 @@ const PB = (() => {
     }
     if (waiting.length && !scheduled) {
       scheduled = true;
+      document.documentElement.dataset.typeset = "no";
       setTimeout(() => settle(12));
     }
     return node;
@@ -166,6 +168,7 @@ const PB = (() => {
     }
     scheduled = waiting.length > 0;
     if (scheduled) setTimeout(() => settle(12));
+    document.documentElement.dataset.typeset = scheduled ? "no" : "yes";
   }
 
   function typeset(span, piece) {
@@ -298,8 +301,13 @@ const PB = (() => {
     if (start) by(start, sort.descending);
     return h(
       "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-      h("table", { class: className }, h("caption", null, caption), h("thead", null, h("tr", null, heads)), body),
+      { class: "tabled" },
+      h("p", { class: "caption" }, caption),
+      h(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+        h("table", { class: className, "aria-label": caption }, h("thead", null, h("tr", null, heads)), body),
+      ),
     );
   }
 
@@ -327,6 +335,10 @@ const PB = (() => {
       if (!width || Math.abs(width - drawn) < 16) return;
       drawn = width;
       const svg = draw(Math.min(width, 760));
+      for (const part of svg.querySelectorAll("[aria-label], [aria-description]")) {
+        part.removeAttribute("aria-label"); // Plot labels groups, which have no role; the figure has one label instead
+        part.removeAttribute("aria-description");
+      }
       svg.setAttribute("role", "img");
       svg.setAttribute("aria-label", label ?? `${title}. ${typeof says === "string" ? says : ""}`);
       canvas.replaceChildren(svg);

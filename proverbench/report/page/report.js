@@ -113,7 +113,7 @@
   const HUMAN = {
     "": ["Any human verdict", () => true],
     right: ["Human: right", (item) => item.label === -1],
-    wrong: ["Human: wrong", (item) => item.label >= 0],
+    wrong: ["Human: wrong", (item) => item.label !== null && item.label >= 0],
     differs: [
       "Judge against human",
       (item, runs) => judged(item, runs, (mark, label) => (mark === ACCEPTS) !== (label === -1)),
@@ -568,7 +568,7 @@
     const [first, before] = [own[0], own.at(-2)];
     const says = prover
       ? `One judgment alone would have given ${percent(first.value)}, all ${last.r} give ${percent(last.value)}. The last one changed the score by ${points(last.value - before.value)}${Math.abs(last.value - before.value) < 0.005 ? ", so fewer would have done nearly as well" : ", so it still mattered"}.`
-      : `A majority of ${last.r} judgments gives a balanced F1 of ${percent(last.value)}, a single one ${percent(first.value)} (${points(last.value - first.value)}).`;
+      : `A majority of ${last.r} judgments gives a balanced F1 of ${percent(last.value)}, a single one ${percent(first.value)} (${points(last.value - first.value)}). An even r needs more than half.`;
     return chart({
       title: prover ? `Was R = ${last.r} needed? Pessimistic score against r` : "Majority vote against the number of judgments r",
       says: `${run.name}: ${says} Averaged over all choices of r of the R judgments.`,
@@ -779,11 +779,20 @@
 
   function confusionPlot(run, data) {
     const { annotated, reported, counts } = data.confusion;
-    const name = (step) => (step === "-1" ? "none" : step);
-    const rows = annotated.flatMap((row, i) => reported.map((column, j) => ({ annotated: name(row), reported: name(column), judgments: counts[i][j] })));
-    const of = new Map(annotated.map((row, i) => [name(row), counts[i].reduce((a, b) => a + b, 0)]));
-    const present = annotated.map(name).filter((row) => of.get(row) > 0);
-    const columns = reported.map(name).filter((column) => present.includes(column) || rows.some((row) => row.reported === column && row.judgments > 0));
+    const deep = reported.length > 16 ? 12 : Infinity; // steps from here on share a row and a column
+    const name = (step) => (step === "-1" ? "none" : Number(step) >= deep ? `${deep}+` : step);
+    const cells = new Map(); // "annotated reported" -> judgments
+    const of = new Map(); // annotated -> judgments
+    annotated.forEach((row, i) =>
+      reported.forEach((column, j) => {
+        const key = JSON.stringify([name(row), name(column)]);
+        cells.set(key, (cells.get(key) ?? 0) + counts[i][j]);
+        of.set(name(row), (of.get(name(row)) ?? 0) + counts[i][j]);
+      }),
+    );
+    const rows = [...cells].map(([key, judgments]) => ({ annotated: JSON.parse(key)[0], reported: JSON.parse(key)[1], judgments }));
+    const present = [...of.keys()].filter((row) => of.get(row) > 0);
+    const columns = [...new Set(reported.map(name))].filter((column) => present.includes(column) || rows.some((row) => row.reported === column && row.judgments > 0));
     const shown = rows.filter((row) => present.includes(row.annotated) && columns.includes(row.reported)).map((row) => ({ ...row, share: row.judgments / of.get(row.annotated) }));
     if (!shown.length) return null;
     return chart({
@@ -794,12 +803,12 @@
         base(width, {
           height: 70 + 24 * present.length,
           marginLeft: 60,
-          x: { label: "reported by the judge", domain: columns, tickSize: 0 },
+          x: { label: "reported by the judge", domain: columns, tickSize: 0, tickFormat: (step) => (step === "invalid" && width < 480 ? "inv." : step) },
           y: { label: "annotated", domain: present, tickSize: 0 },
           marks: [
             Plot.cell(shown, tip({ x: "reported", y: "annotated", fill: "var(--heat)", fillOpacity: (row) => 0.04 + 0.86 * row.share, inset: 0.5, title: (row) => `annotated ${row.annotated}, reported ${row.reported}\n${row.judgments} of ${of.get(row.annotated)} judgments (${percent(row.share)})` })),
-            Plot.cell(shown.filter((row) => row.annotated === row.reported), { x: "reported", y: "annotated", stroke: "var(--soft)", inset: 0.5 }),
-            columns.length <= 26 ? Plot.text(shown.filter((row) => row.judgments), { x: "reported", y: "annotated", text: "judgments", fill: (row) => (row.share > 0.5 ? "var(--paper)" : "var(--ink)") }) : null,
+            Plot.cell(shown.filter((row) => row.annotated === row.reported && !row.annotated.endsWith("+")), { x: "reported", y: "annotated", stroke: "var(--soft)", inset: 0.5 }),
+            Plot.text(shown.filter((row) => row.judgments), { x: "reported", y: "annotated", text: "judgments", fontSize: 11, fill: (row) => (row.share > 0.45 ? "var(--paper)" : "var(--ink)") }),
           ],
           opacity: { type: "identity" },
           color: { type: "identity" },
@@ -1311,7 +1320,13 @@
 
   // ------------------------------------------------------------ addresses and keys
 
-  function route() {
+  async function route() {
+    document.documentElement.dataset.ready = "no";
+    await show();
+    document.documentElement.dataset.ready = "yes";
+  }
+
+  async function show() {
     const hash_ = location.hash.replace(/^#/, "");
     const [path, query = ""] = hash_.split("?");
     const parts = path.split("/").filter(Boolean).map((part) => {
@@ -1334,7 +1349,7 @@
         filter = readFilter(query);
         if (filter.text !== before) searchTexts();
         refresh();
-        if (reader.shown.length && !narrow()) showFirst();
+        if (reader.shown.length && !narrow()) await showFirst();
         else {
           reader.current = null;
           reader.pane.replaceChildren(h("p", { class: "small" }, reader.shown.length ? "Choose a proof." : "No proof matches these filters."));
@@ -1353,7 +1368,7 @@
         filter = { ...NO_FILTER };
         refresh();
       }
-      showProof(item, runNumber, /^\d+$/.test(parts[3] ?? "") ? Number(parts[3]) : null);
+      await showProof(item, runNumber, /^\d+$/.test(parts[3] ?? "") ? Number(parts[3]) : null);
       return;
     }
     main.replaceChildren(overview(parts[0] === "run" ? parts[1] : undefined));
@@ -1364,7 +1379,7 @@
   /* A filtered list shows its first proof, without an entry of its own in the history. */
   function showFirst() {
     const item = reader.shown.includes(reader.current) ? reader.current : reader.shown[0];
-    showProof(item, ofRuns(item, filter.run)[0][0], null);
+    return showProof(item, ofRuns(item, filter.run)[0][0], null);
   }
 
   function onKey(event) {
@@ -1425,22 +1440,35 @@
       await new Promise((go) => setTimeout(go, 2000));
       try {
         const version = await (await fetch("version", { cache: "no-store" })).text();
-        if (version === head.version) continue;
-        head = await PB.model();
-        readIndex();
-        const where = reader?.node.isConnected ? reader.current : null;
-        reader = null;
-        const [scrolled] = [window.scrollY];
-        route();
-        if (!where) window.scrollTo(0, scrolled);
+        if (version !== head.version) await moveOn();
       } catch {
         PB.announce("The server does not answer; trying again");
       }
     }
   }
 
+  /* Take the newer state of the runs; what is looked at stays, and is drawn again only if it changed. */
+  async function moveOn() {
+    const before = reader?.current;
+    const judged = JSON.stringify(before?.runs);
+    head = await PB.model();
+    readIndex();
+    if (!reader?.node.isConnected) {
+      const scrolled = window.scrollY;
+      reader = null;
+      route();
+      window.scrollTo(0, scrolled);
+      return;
+    }
+    searched = null;
+    const same = before && byPlace.get(place(before.runs[0][0], before.key));
+    if (same && JSON.stringify(same.runs) === judged) reader.current = same;
+    else reader.current = null;
+    refresh();
+    if (!reader.current) route();
+  }
+
   readIndex();
   route();
-  document.documentElement.dataset.ready = "yes";
   follow();
 })();

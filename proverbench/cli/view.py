@@ -1,0 +1,38 @@
+"""`proverbench view`."""
+
+from pathlib import Path
+
+import click
+
+from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
+from proverbench.errors import ConfigError
+
+
+@click.command(cls=HandlesErrors, name="view", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("runs", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8766, show_default=True, help="Of localhost; 0 takes a free one."
+)
+@click.option("--published", is_flag=True, help="Show the published Table 1 beside the runs.")
+def command(runs: tuple[Path, ...], port: int, published: bool) -> int:
+    """Show RUNS in the browser: the page of `proverbench report`, served on localhost.
+
+    It reads proofs only when they are looked at, so a run may be of any size, and it follows a run that is still going.
+    Changes nothing in the runs. Ctrl-C ends it.
+    """
+    from proverbench.report.serve import Followed, make_server
+
+    followed = Followed(runs, published=published)
+    try:
+        server = make_server(followed, port)
+    except OSError as exc:
+        raise ConfigError(f"--port {port}: {exc.strerror}; name another, or 0 for a free one") from exc
+    with server:
+        click.echo(f"http://127.0.0.1:{server.server_address[1]}/  (Ctrl-C ends it)")
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            followed.close()
+    return EXIT_COMPLETE
