@@ -96,13 +96,13 @@ class RetrievalRun:
     def rebuild(self) -> dict[str, Any]:
         """Write curves.json and summary.json anew; returns the summary."""
         summary, curves = self.derived()
-        write_whole(self.path / CURVES, _pretty(curves))
+        write_whole(self.path / CURVES, msgspec.json.encode(curves) + b"\n")
         write_whole(self.path / SUMMARY, _pretty(summary))
         return summary
 
 
 def _pretty(value: dict[str, Any]) -> bytes:
-    """Return JSON a key a line, with lists of numbers on one line: for people and for ``diff``."""
+    """Return JSON an entry a line: for people and for ``diff``."""
     return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
 
 

@@ -56,6 +56,7 @@ class EmbedderSettings(EndpointConfig):
 class RerankerSettings(EndpointConfig):
     """``[reranker.NAME]``: a model that reorders the first results; endpoint keys as everywhere."""
 
+    kind: Literal["openai", "anthropic", "embedded"] = "openai"
     model: str = Field(min_length=1)
     generation: dict[str, Any] = Field(default_factory=dict)
     depth: int = Field(default=20, ge=2, le=K_MAX)

@@ -59,7 +59,7 @@ class Context:
 
 
 class Remembered:
-    """A system whose lists are kept in memory, so that a fusion beside it does not search again.
+    """A system whose lists are kept in memory while several use it, so that a fusion does not search again.
 
     Args:
         system: The system.
@@ -68,6 +68,8 @@ class Remembered:
     def __init__(self, system: System) -> None:
         self._system = system
         self._lists: dict[tuple[str, int], list[str]] = {}
+        self.users = 0
+        """How many were given it; the lists of one user alone are not kept."""
         self.spec = system.spec
         self.external = system.external
         self.own_corpus = system.own_corpus
@@ -88,7 +90,7 @@ class Remembered:
                 yield Ranking(query.id, known)
         if rest:
             async for outcome in self._system.search(rest, k):
-                if isinstance(outcome, Ranking):
+                if isinstance(outcome, Ranking) and self.users > 1:
                     self._lists[outcome.query_id, k] = outcome.doc_ids
                 yield outcome
 

@@ -38,7 +38,7 @@ class SystemBuilder:
     def __init__(self, context: Context, settings: Settings) -> None:
         self._context = context
         self._settings = settings
-        self._made: dict[str, System] = {}
+        self._made: dict[str, Remembered] = {}
 
     def build(self, spec: str) -> System:
         """Make the system that ``spec`` names.
@@ -49,6 +49,7 @@ class SystemBuilder:
         """
         if spec not in self._made:
             self._made[spec] = Remembered(self._make(spec))
+        self._made[spec].users += 1
         return self._made[spec]
 
     def _make(self, spec: str) -> System:
@@ -82,8 +83,7 @@ class SystemBuilder:
         from proverbench.retrieval.embedders.openai import OpenAIEmbedder
 
         settings = _named(spec, rest, self._settings.embedders, "embedder")
-        if settings.base_url is None:
-            raise ConfigError(f"[embedder.{rest}] needs a base_url, like 'http://127.0.0.1:8000/v1'")
+        _require_address(settings, "embedder")
         embedder = OpenAIEmbedder(settings, _access(settings))
         return DenseSystem(spec, embedder, self._context, precision=settings.precision)
 
@@ -103,6 +103,7 @@ class SystemBuilder:
         if not base:
             raise ConfigError(f"system {spec!r}: say what is reranked, as in rerank:NAME:bm25")
         settings = _named(spec, name, self._settings.rerankers, "reranker")
+        _require_address(settings, "reranker")
         _access(settings)
         return RerankSystem(spec, settings, self.build(base), self._context)
 
@@ -136,6 +137,11 @@ def _named(spec: str, name: str, known: dict[str, _S], table: str) -> _S:
         tables = ", ".join(f"[{table}.{other}]" for other in known) or f"no [{table}.NAME]"
         raise ConfigError(f"system {spec!r} needs the table [{table}.{name}] of --config, which has {tables}")
     return known[name]
+
+
+def _require_address(settings: EndpointConfig, table: str) -> None:
+    if settings.kind == "openai" and settings.base_url is None:
+        raise ConfigError(f"[{table}.{settings.name}] needs a base_url, like 'http://127.0.0.1:8000/v1'")
 
 
 def _access(settings: EndpointConfig) -> Access:

@@ -213,7 +213,7 @@ class EngineSystem:
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.spec = engine.name
-        self.own_corpus = f"the corpus of {engine.name}"
+        self.own_corpus = f"the corpus of {engine.name}{f' at {settings.revision}' if settings.revision else ''}"
         self._engine = engine
         self._settings = settings
         self._context = context

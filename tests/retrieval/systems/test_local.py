@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -89,11 +90,12 @@ async def test_a_fusion_cannot_answer_what_a_member_cannot(tmp_path: Path) -> No
 async def test_what_is_remembered_is_not_searched_again(tmp_path: Path) -> None:
     embedder = HashEmbedder()
     remembered = Remembered(DenseSystem("dense:hash", embedder, make_context(tmp_path, "one", "two")))
+    remembered.users = 2
     queries = [make_query("q", "one"), make_query("r", "two")]
     first = await lists_of(remembered, queries)
-    asked = list(embedder.asked)
+    shutil.rmtree(tmp_path)
     assert await lists_of(remembered, queries) == first
-    assert embedder.asked == asked
+    assert len(embedder.asked) == 4
 
 
 async def test_a_trec_run_file(tmp_path: Path) -> None:
