@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from proverbench.compression.building import build_prelude, source_problems
 from proverbench.compression.charges import charge
@@ -10,6 +11,7 @@ from proverbench.compression.checking import axioms_of
 from proverbench.compression.export import Export, Theorem, write_export
 from proverbench.compression.hashing import definition_hash, frozen_names, sha256_hex, statement_hash
 from proverbench.compression.kernel import LeanKernel
+from proverbench.compression.project import build_project
 from proverbench.compression.structure import check_structure
 from proverbench.compression.tasks import ALLOWED_AXIOMS, Task, TaskFile, module_name, render_task, task_from_files
 from proverbench.errors import DataError
@@ -63,38 +65,78 @@ def make_task(files: Mapping[str, bytes], order: Order, kernel: LeanKernel) -> T
     built = build_prelude(files, kernel)
     if built.export is None:
         raise DataError.of(built.problems)
-    export = built.export
-    _refuse_unfit(export, order, kernel)
+    _refuse_unfit(built.export, order)
+    _refuse_rejected(built.export, kernel)
     owner = {name: path for path, names in built.modules.items() for name in names}
     editable = sorted(order.editable or {owner[target] for target in order.targets})
     _refuse_unknown_files(editable, files)
     _refuse_background_on_editable(files, editable)
-    provided = sorted(name for name, path in owner.items() if path not in editable)
-    spec_files = {("original" if path in editable else "background") + f"/{path}": data for path, data in files.items()}
+    pinned = {("original" if path in editable else "background") + f"/{path}": data for path, data in files.items()}
+    provided = {name for name, path in owner.items() if path not in editable}
+    return _record(built.export, order, "prelude", editable, provided, pinned)
+
+
+def make_project_task(
+    files: Mapping[str, bytes], order: Order, kernel: LeanKernel | None, build_folder: Path, *, time_s: int
+) -> Task:
+    """Build a project with a lakefile with the user's Lean, and record what a task pins.
+
+    Raises:
+        DataError: As :func:`make_task`; also if the order names no editable files or there is no Lean here.
+        StoppedError: If a limit ended the build.
+    """
+    if not order.editable:
+        raise DataError("a Lean project needs --editable FILE: the files that may be rewritten")
+    _refuse_unknown_files(order.editable, files)
+    originals = {path: files[path] for path in order.editable}
+    project = {path: data for path, data in files.items() if path not in originals}
+    names = [*order.targets, *order.background, *order.freeze]
+    built = build_project(project, originals, names, build_folder, time_s=time_s)
+    if built.export is None:
+        raise DataError.of(built.problems)
+    _refuse_unfit(built.export, order)
+    if kernel is not None:
+        _refuse_rejected(built.export, kernel)
+    own = {name for names in built.modules.values() for name in names}
+    provided = {built.export.name_text(name) for name in built.export.constants()} - own
+    pinned = {f"original/{path}": data for path, data in originals.items()}
+    pinned |= {f"project/{path}": data for path, data in project.items()}
+    return _record(built.export, order, "lake", sorted(order.editable), provided, pinned)
+
+
+def _record(
+    export: Export,
+    order: Order,
+    kind: Literal["prelude", "lake"],
+    editable: list[str],
+    provided: set[str],
+    files: Mapping[str, bytes],
+) -> Task:
     by_text = {export.name_text(name): name for name in export.constants()}
     pinned = {by_text[name] for name in provided}
     rests = frozen_names(export, [by_text[target] for target in order.targets], pinned)
-    frozen = sorted({*(export.name_text(name) for name in rests), *order.background, *order.freeze} - set(provided))
+    frozen = sorted({*(export.name_text(name) for name in rests), *order.background, *order.freeze} - provided)
     spec = TaskFile(
         format=1,
         name=order.name,
         title=order.title,
-        kind="prelude",
+        kind=kind,
         lean=export.lean_version,
         targets=list(order.targets),
         editable=editable,
         background=list(order.background),
-        provided=provided,
+        # A project's background (Mathlib, say) is too large to list, and is known anyway once it is built.
+        provided=sorted(provided) if kind == "prelude" else [],
         original_count=charge(export, order.targets, [*provided, *order.background]).count,
         heartbeats=order.heartbeats,
         statements={name: statement_hash(export, export.constants()[by_text[name]][0]) for name in order.targets},
         frozen={name: definition_hash(export, by_text[name], pinned) for name in frozen},
-        files={path: sha256_hex(data) for path, data in spec_files.items()},
+        files={path: sha256_hex(data) for path, data in files.items()},
     )
-    return task_from_files(render_task(spec), spec_files, source=order.name)
+    return task_from_files(render_task(spec), files, source=order.name)
 
 
-def _refuse_unfit(export: Export, order: Order, kernel: LeanKernel) -> None:
+def _refuse_unfit(export: Export, order: Order) -> None:
     constants = {export.name_text(name): constant for name, (constant, _) in export.constants().items()}
     faults = check_structure(export)
     for target in order.targets:
@@ -111,6 +153,9 @@ def _refuse_unfit(export: Export, order: Order, kernel: LeanKernel) -> None:
     ]
     if faults:
         raise DataError.of(faults)
+
+
+def _refuse_rejected(export: Export, kernel: LeanKernel) -> None:
     rejected = kernel.replay(write_export(export)).problems
     if rejected:
         raise DataError.of(f"kernel: {problem.declaration}: {problem.message}" for problem in rejected)
@@ -143,7 +188,7 @@ def write_task(task: Task, folder: Path) -> None:
     Raises:
         DataError: If the folder is there already and not empty.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and (not folder.is_dir() or any(path.name != "build" for path in folder.iterdir())):
         raise DataError(f"{folder}: exists and is not empty; name a new folder")
     everything = {"task.toml": task.toml, **task.files}
     everything |= {f"work/{path}": data for path, data in task.original.items()}

@@ -1,7 +1,9 @@
 """The check of a submission: is it the same task, is it proved, and what does it cost."""
 
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from proverbench.compression.building import Built, build_prelude, source_problems
@@ -9,11 +11,13 @@ from proverbench.compression.charges import Charge, charge, used_constants
 from proverbench.compression.export import Axiom, Export, Theorem, constants_of, terms_of, write_export
 from proverbench.compression.hashing import definition_hash, sha256_hex, statement_hash
 from proverbench.compression.kernel import LeanKernel, Problem
+from proverbench.compression.project import build_lake_task, import_problems
 from proverbench.compression.structure import check_structure
 from proverbench.compression.tasks import ALLOWED_AXIOMS, Task, module_name
 from proverbench.errors import DataError
 from proverbench.version import __version__
 
+NO_LEAN = "no Lean here: pip install 'proverbench[lean]' (Linux x86-64)"
 RULES = 1
 """Version of the scoring rule in docs/compression-metrics.md."""
 SCORER = f"compressionbench {__version__}, rules {RULES}"
@@ -65,31 +69,54 @@ class Check:
         }
 
 
-def check_sources(task: Task, sources: Mapping[str, bytes], kernel: LeanKernel) -> Check:
+def check_sources(
+    task: Task, sources: Mapping[str, bytes], kernel: LeanKernel | None, *, build_folder: Path | None = None
+) -> Check:
     """Build and check a participant's files.
 
     Args:
         task: The task.
         sources: The editable files, by path.
-        kernel: Builds ``prelude`` files and replays the terms.
+        kernel: Builds ``prelude`` files and replays all terms; a project can be built without it.
+        build_folder: Where a project is built (default: a folder that is then deleted).
 
     Raises:
+        DataError: If there is no Lean to build with.
         StoppedError: If a limit on time or memory ended it without a verdict.
     """
-    files = {**task.below("background"), **sources}
-    allowed = [module_name(path) for path in files]
-    problems = source_problems(sources, allowed, prelude=task.spec.kind == "prelude")
+    name = kernel.name if kernel else None
+    problems = _source_problems(task, sources)
     if problems:
-        return Check(task, "invalid", tuple(problems), kernel.name, None, None, b"", sources)
-    built = build_prelude(files, kernel)
+        return Check(task, "invalid", tuple(problems), name, None, None, b"", sources)
+    built = _build(task, sources, kernel, build_folder)
     if built.export is None:
-        return Check(task, "invalid", built.problems, kernel.name, None, None, b"", sources)
+        return Check(task, "invalid", built.problems, name, None, None, b"", sources)
     return check_export(task, built.export, provided_names(task, built), kernel=kernel, sources=sources)
 
 
+def _source_problems(task: Task, sources: Mapping[str, bytes]) -> list[str]:
+    if task.spec.kind == "lake":
+        return import_problems(sources, task.original, task.below("project"))
+    allowed = [module_name(path) for path in [*task.below("background"), *sources]]
+    return source_problems(sources, allowed, prelude=True)
+
+
+def _build(task: Task, sources: Mapping[str, bytes], kernel: LeanKernel | None, build_folder: Path | None) -> Built:
+    if task.spec.kind == "lake":
+        if build_folder is not None:
+            return build_lake_task(task, sources, build_folder)
+        with tempfile.TemporaryDirectory(prefix="compressionbench-") as scratch:
+            return build_lake_task(task, sources, Path(scratch))
+    if kernel is None:
+        raise DataError(NO_LEAN)
+    return build_prelude({**task.below("background"), **sources}, kernel)
+
+
 def provided_names(task: Task, built: Built) -> set[str]:
-    """Names of the constants that come from pinned files."""
-    return {name for path, names in built.modules.items() if path not in task.spec.editable for name in names}
+    """Names of the constants that come from pinned files: whatever no editable file declares."""
+    assert built.export is not None
+    own = {name for path in task.spec.editable for name in built.modules.get(path, ())}
+    return {built.export.name_text(name) for name in built.export.constants()} - own
 
 
 def check_export(
@@ -125,7 +152,7 @@ def check_export(
     except DataError as exc:
         problems += [line for line in str(exc).split("\n") if line not in problems]
     if kernel is not None:
-        problems += _kernel_problems(export, kernel.replay(terms).problems)
+        problems += kernel_problems(export, kernel.replay(terms).problems)
     verdict: Verdict = "invalid" if problems else "valid" if kernel else "structure checked, not kernel-checked"
     return Check(task, verdict, tuple(problems), name, charged, export, terms, sources or {}, frozenset(provided))
 
@@ -187,7 +214,7 @@ def _axiom_problems(task: Task, export: Export, provided: set[str]) -> list[str]
     return problems
 
 
-def _kernel_problems(export: Export, problems: tuple[Problem, ...]) -> list[str]:
+def kernel_problems(export: Export, problems: tuple[Problem, ...]) -> list[str]:
     """One line a rejected declaration; those that only lack a rejected one are left out."""
     rejected = {problem.declaration for problem in problems}
     lacking = {

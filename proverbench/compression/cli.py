@@ -11,11 +11,14 @@ from proverbench.errors import DataError
 
 if TYPE_CHECKING:
     from proverbench.compression.checking import Check
+    from proverbench.compression.kernel import LeanKernel
 
 EXIT_VALID = 0
 EXIT_INVALID = 1
 EXIT_BAD_COMMAND = 2
 EXIT_STOPPED = 3
+_NEW_S = 3_600
+"""Limit on building a new task's sources, which are the author's own."""
 
 _FOLDER = click.Path(path_type=Path)
 
@@ -100,8 +103,9 @@ def new(
     heartbeats: int,
 ) -> None:
     """Make the task package TASK from a Lean PROJECT (a folder or a .lean file), or from a task that we ship."""
-    from proverbench.compression.authoring import Order, make_task, read_sources, write_task
+    from proverbench.compression.authoring import Order, make_project_task, make_task, read_sources, write_task
     from proverbench.compression.presenting import render_task_made
+    from proverbench.compression.project import is_project, read_project
     from proverbench.compression.tasks import load_task, shipped_tasks
 
     if not project.exists():
@@ -113,7 +117,11 @@ def new(
         raise click.UsageError("give at least one --target THEOREM")
     else:
         order = Order(task_folder.resolve().name, targets, title, editable, background, freeze, heartbeats)
-        task = make_task(read_sources(project), order, _kernel(heartbeats, 600, 8_192))
+        if is_project(project):
+            kernel, build = _kernel(heartbeats, _NEW_S, 8_192), task_folder / "build"
+            task = make_project_task(read_project(project), order, kernel, build, time_s=_NEW_S)
+        else:
+            task = make_task(read_sources(project), order, _required_kernel(heartbeats, _NEW_S, 8_192))
     write_task(task, task_folder)
     click.echo(render_task_made(task, task_folder))
 
@@ -202,7 +210,12 @@ def verify(
 
     private = None if key is None else load_key(key)
     bundle = read_bundle(file)
-    outcome = verify_bundle(file.read_bytes(), bundle, trusted_task=load_task(task_folder) if task_folder else None)
+    outcome = verify_bundle(
+        file.read_bytes(),
+        bundle,
+        trusted_task=None if task_folder is None else load_task(task_folder),
+        build_folder=None if task_folder is None else task_folder / "build",
+    )
     receipt = make_receipt(build_parts(bundle, outcome, outcome["verifier"]), private)
     folder = output or file.parent
     folder.mkdir(parents=True, exist_ok=True)
@@ -251,7 +264,7 @@ def share_command(task_folder: Path, work: Path | None, output: Path | None, as_
     sources, misplaced = load_work(work, task) if work is not None else (task.original, [])
     if misplaced:
         raise DataError.of(misplaced)
-    result = share_task(task, sources, _kernel(task.spec.heartbeats, task.spec.time_s, task.spec.memory_mb))
+    result = share_task(task, sources, _required_kernel(task.spec.heartbeats, task.spec.time_s, task.spec.memory_mb))
     if output is not None:
         output.write_bytes(write_export(result.paying.export))
     click.echo(json.dumps(result.as_json(), indent=2) if as_json else render_shared(task, result))
@@ -308,7 +321,7 @@ def attempt_command(task_folder: Path, config_file: Path, rounds: int, output: P
 
     task = load_task(task_folder)
     spec = task.spec
-    _kernel(spec.heartbeats, spec.time_s, spec.memory_mb)  # refuse before anything is asked
+    _required_kernel(spec.heartbeats, spec.time_s, spec.memory_mb)  # refuse before anything is asked
     config = load_config(config_file)
     folder = output or task_folder / "attempt"
 
@@ -323,7 +336,7 @@ def attempt_command(task_folder: Path, config_file: Path, rounds: int, output: P
                 callers["policy"],
                 folder,
                 rounds=rounds,
-                make_kernel=lambda: _kernel(spec.heartbeats, spec.time_s, spec.memory_mb),
+                make_kernel=lambda: _required_kernel(spec.heartbeats, spec.time_s, spec.memory_mb),
                 report=say,
             )
         finally:
@@ -335,6 +348,29 @@ def attempt_command(task_folder: Path, config_file: Path, rounds: int, output: P
     if result.best_count < spec.original_count:
         click.echo(f"then      compressionbench submit {task_folder} --work {folder / 'best'} --log {folder}")
     click.get_current_context().exit(EXIT_VALID if result.complete else EXIT_INVALID)
+
+
+@main.command(name="count")
+@click.argument("file", type=_FOLDER)
+@click.option(
+    "--target", "targets", multiple=True, help="A theorem to charge; repeat for more (default: every theorem)."
+)
+@click.option("--background", multiple=True, help="A constant whose use is free; repeat for more.")
+@click.option("--verbose", is_flag=True, help="Also what each declaration pays.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
+def count_command(
+    file: Path, targets: tuple[str, ...], background: tuple[str, ...], verbose: bool, as_json: bool
+) -> None:
+    """Check and count a lean4export file (NDJSON 3.0.0 or 3.1.0), without any task.
+
+    Exit codes: 0 the kernel accepts every declaration; 1 it does not, there is none here, or the file is malformed.
+    """
+    from proverbench.compression.counted import count_file
+    from proverbench.compression.presenting import render_counted
+
+    result = count_file(file, targets, background, _kernel(200_000_000, _NEW_S, 8_192))
+    click.echo(json.dumps(result.as_json(), indent=2) if as_json else render_counted(result, verbose=verbose))
+    click.get_current_context().exit(EXIT_VALID if result.verdict == "accepted" else EXIT_INVALID)
 
 
 @main.command()
@@ -378,13 +414,24 @@ def _checked(task_folder: Path, work: Path | None) -> "Check":
     sources, misplaced = load_work(work or task_folder / "work", task)
     if misplaced:
         raise DataError.of(misplaced)
-    return check_sources(task, sources, _kernel(task.spec.heartbeats, task.spec.time_s, task.spec.memory_mb))
+    # A project is built inside its task's folder, where fetched packages can stay.
+    build = task_folder / "build" if task.spec.kind == "lake" else None
+    kernel = _kernel(task.spec.heartbeats, task.spec.time_s, task.spec.memory_mb)
+    return check_sources(task, sources, kernel, build_folder=build)
 
 
-def _kernel(heartbeats: int, time_s: int, memory_mb: int) -> Any:
+def _kernel(heartbeats: int, time_s: int, memory_mb: int) -> "LeanKernel | None":
+    """Lean's kernel with some limits; None where it is not installed."""
     from proverbench.compression.kernel import LeanKernel, Limits, find_library
 
     library = find_library()
-    if library is None:
-        raise DataError("no Lean here: pip install 'proverbench[lean]' (Linux x86-64)")
-    return LeanKernel(library, Limits(heartbeats, time_s, memory_mb))
+    return None if library is None else LeanKernel(library, Limits(heartbeats, time_s, memory_mb))
+
+
+def _required_kernel(heartbeats: int, time_s: int, memory_mb: int) -> "LeanKernel":
+    from proverbench.compression.checking import NO_LEAN
+
+    kernel = _kernel(heartbeats, time_s, memory_mb)
+    if kernel is None:
+        raise DataError(NO_LEAN)
+    return kernel

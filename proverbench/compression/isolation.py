@@ -1,6 +1,7 @@
 """Running a command apart from the rest of the system, where the system has the means."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -74,7 +75,7 @@ def _run(
     package_root = str(Path(__file__).resolve().parents[2])
     env = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/tmp", "PYTHONPATH": package_root, "TMPDIR": "/tmp"}
     if means is None:
-        del env["TMPDIR"]
+        env = {**os.environ, "PYTHONPATH": package_root}
         return subprocess.run(command, input=stdin, capture_output=True, env=env, timeout=timeout_s, check=False)
     with tempfile.TemporaryDirectory(prefix="compressionbench-root-") as scratch:
         if means == "bubblewrap":

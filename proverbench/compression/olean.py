@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proverbench.compression.export import Builder, Constant, Export
-from proverbench.compression.lean_objects import ObjectReader, TermReader, declarations_of
+from proverbench.compression.lean_objects import Node, TermReader, declarations_of
 from proverbench.compression.structure import in_dependency_order
 from proverbench.errors import DataError
 
@@ -62,16 +62,32 @@ def read_oleans(oleans: Sequence[tuple[str, bytes]]) -> tuple[Export, list[Modul
     return export, modules
 
 
+def constant_names(name: str, data: bytes) -> tuple[str, ...]:
+    """Names of the constants that a module declares, sorted; reads nothing else.
+
+    Raises:
+        DataError: If it is no .olean of this format.
+    """
+    builder = Builder()
+    reader, root = _open(name, data, builder)
+    objects = reader.objects
+    return tuple(sorted(builder.export.name_text(reader.name(item)) for item in objects.array(objects.field(root, 1))))
+
+
 def _read_module(name: str, data: bytes, builder: Builder) -> tuple[tuple[str, ...], list[Constant]]:
-    if data[:5] != b"olean" or len(data) < _FIRST_OBJECT:
-        raise DataError(f"module {name}: not an .olean file")
-    if data[5] != _FORMAT:
-        raise DataError(f"module {name}: .olean format {data[5]}; this reads format {_FORMAT} (Lean 4.35)")
-    reader = TermReader(_File(data), builder)
-    objects: ObjectReader = reader.objects
-    root = objects.node(int.from_bytes(data[88:96], "little"))
+    reader, root = _open(name, data, builder)
+    objects = reader.objects
     imports = tuple(
         builder.export.name_text(reader.name(objects.field(objects.node(item), 0)))
         for item in objects.array(objects.field(root, 0))
     )
     return imports, [reader.constant(item) for item in objects.array(objects.field(root, 2))]
+
+
+def _open(name: str, data: bytes, builder: Builder) -> tuple[TermReader, Node]:
+    if data[:5] != b"olean" or len(data) < _FIRST_OBJECT:
+        raise DataError(f"module {name}: not an .olean file")
+    if data[5] != _FORMAT:
+        raise DataError(f"module {name}: .olean format {data[5]}; this reads format {_FORMAT} (Lean 4.35)")
+    reader = TermReader(_File(data), builder)
+    return reader, reader.objects.node(int.from_bytes(data[88:96], "little"))

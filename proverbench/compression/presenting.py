@@ -4,6 +4,7 @@ from pathlib import Path
 
 from proverbench.compression.charges import Charge
 from proverbench.compression.checking import SCORER, Check
+from proverbench.compression.counted import Counted
 from proverbench.compression.export import int_to_decimal
 from proverbench.compression.ranking import Ranking
 from proverbench.compression.receipts import Receipt
@@ -66,6 +67,22 @@ def render_task_made(task: Task, folder: Path) -> str:
             f"then      compressionbench check {folder}",
         ]
     )
+
+
+def render_counted(counted: Counted, *, verbose: bool = False) -> str:
+    """What `count` says."""
+    lines = [
+        f"export    {counted.declarations:,} declarations, {counted.terms:,} terms",
+        f"scorer    {SCORER}",
+        f"kernel    {counted.kernel or 'none'}",
+        f"verdict   {counted.verdict}",
+        *(f"  - {problem}" for problem in counted.problems),
+    ]
+    if counted.charge is not None:
+        lines.append(f"count     {show_count(counted.charge.count)}")
+        if verbose:
+            lines += ["", *_charges(counted.charge)]
+    return "\n".join(lines)
 
 
 def render_shared(task: Task, shared: SharedTask) -> str:

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from proverbench.compression.bundle import Bundle, unpack
@@ -18,13 +19,16 @@ from proverbench.errors import DataError
 _GRACE_S = 30
 
 
-def verify_bundle(data: bytes, bundle: Bundle, *, trusted_task: Task | None) -> dict[str, Any]:
+def verify_bundle(
+    data: bytes, bundle: Bundle, *, trusted_task: Task | None, build_folder: Path | None = None
+) -> dict[str, Any]:
     """Check a submission again.
 
     Args:
         data: The .tar.gz.
         bundle: The same, as read.
         trusted_task: The task as the organiser has it; None: the one we ship under that hash, else the bundle's own.
+        build_folder: Where a project is built (default: a folder that is then deleted).
 
     Returns:
         ``verdict``, ``problems``, ``count`` and ``charges`` as found, and ``verifier``, for a receipt.
@@ -38,8 +42,13 @@ def verify_bundle(data: bytes, bundle: Bundle, *, trusted_task: Task | None) -> 
     outcome: dict[str, Any] = {"verdict": "invalid", "problems": [], "count": None, "charges": None, "kernel": None}
     if not bundle.problems and not faults:
         seconds = spec.time_s + _GRACE_S
-        isolation = find_isolation(memory_mb=spec.memory_mb, seconds=seconds)
+        if spec.kind == "lake":
+            isolation = Isolation(None, "a project is built with this user's Lean")
+        else:
+            isolation = find_isolation(memory_mb=spec.memory_mb, seconds=seconds)
         command = [sys.executable, "-m", "proverbench.compression.verifying"]
+        if build_folder is not None and spec.kind == "lake":
+            command.append(str(build_folder.resolve()))
         outcome = json.loads(run_apart(isolation, command, data, memory_mb=spec.memory_mb, seconds=seconds))
     problems = [*bundle.problems, *faults, *outcome["problems"]]
     return {
@@ -69,7 +78,7 @@ def _judge_task(bundle: Bundle, trusted: Task | None) -> tuple[str, list[str]]:
     return "bundle", []
 
 
-def recheck(data: bytes) -> dict[str, Any]:
+def recheck(data: bytes, build_folder: Path | None = None) -> dict[str, Any]:
     """Build, replay and count what a bundle holds, and compare it with what it claims.
 
     Raises:
@@ -78,11 +87,11 @@ def recheck(data: bytes) -> dict[str, Any]:
     bundle = unpack(data, source="bundle")
     task, spec = bundle.task, bundle.task.spec
     library = find_library()
-    if library is None:
+    kernel = None if library is None else LeanKernel(library, Limits(spec.heartbeats, spec.time_s, spec.memory_mb))
+    if kernel is None and spec.kind == "prelude":
         check = _check_terms_alone(bundle)
     else:
-        kernel = LeanKernel(library, Limits(spec.heartbeats, spec.time_s, spec.memory_mb))
-        check = check_sources(task, bundle.sources, kernel)
+        check = check_sources(task, bundle.sources, kernel, build_folder=build_folder)
     charges = {item.name: item.nodes for item in check.charge.items} if check.charge else None
     return {
         "verdict": check.verdict,
@@ -124,4 +133,5 @@ def _false_claims(bundle: Bundle, check: Check, charges: Mapping[str, int] | Non
 
 
 if __name__ == "__main__":
-    print(json.dumps(recheck(sys.stdin.buffer.read())))
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    print(json.dumps(recheck(sys.stdin.buffer.read(), folder)))
