@@ -226,6 +226,8 @@ class Pipeline:
             Numbers of proofs whose calls are all done, answered or not, in order of completion.
         """
         waiting: dict[int, int] = {}
+        if not self.session.sources.plan.n_proofs:
+            return  # an empty shard
         repeats = self.session.sources.plan.repeats
         async with aclosing(self._events()) as events:
             async for event in events:

@@ -15,6 +15,7 @@ from proverbench.prompts import Template
 from proverbench.reading import open_calls
 from proverbench.records import (
     AttemptLine,
+    BatchLine,
     CallKey,
     CallLine,
     Extent,
@@ -144,7 +145,7 @@ class Session:
             RunMismatchError: Names every difference that is not allowed.
         """
         faults = [
-            *_identity_differences(self.sources.manifest.identity, draft.identity),
+            *identity_differences(self.sources.manifest.identity, draft.identity),
             *_shrinking(self.sources, draft),
         ]
         if faults:
@@ -196,6 +197,15 @@ class Session:
         """Keep the failure of a call."""
         self.journal.append(line)
 
+    async def batch(self, line: BatchLine) -> None:
+        """Keep what happened to a batch; it is on the disk itself when this returns.
+
+        Raises:
+            JournalError: If the disk refuses it.
+        """
+        self.journal.append(line)
+        await self.journal.sync()
+
     def close_unanswered(self, keys: Sequence[CallKey]) -> None:
         """Write the ``final`` line: these calls count as zero credit."""
         self.journal.append(FinalLine(at=now(), keys=[key.text for key in keys]))
@@ -243,20 +253,28 @@ def refuse_taken(path: Path) -> None:
         raise RunMismatchError(f"{path} exists and is not empty; give another --output, or --resume {path}")
 
 
-def _identity_differences(old: Identity, new: Identity) -> list[str]:
+def identity_differences(old: Identity, new: Identity, *, first: str = "the run has", second: str = "now") -> list[str]:
+    """What differs between two identities, a line each; roles that only one of them has do not count.
+
+    Args:
+        old: One of them.
+        new: The other.
+        first: Says whose the value of ``old`` is.
+        second: Says whose that of ``new`` is.
+    """
     faults = []
     for name in old.__struct_fields__:
-        was, is_ = getattr(old, name), getattr(new, name)
+        before, after = getattr(old, name), getattr(new, name)
         if name in ("roles", "prompt_sha256"):
             faults += [
-                f"  {name}.{role}: the run has {value!r}, now {is_[role]!r}"
-                for role, value in was.items()
-                if role in is_ and is_[role] != value
+                f"  {name}.{role}: {first} {value!r}, {second} {after[role]!r}"
+                for role, value in before.items()
+                if role in after and after[role] != value
             ]
         elif name == "own_prompts":
             continue  # follows from the prompts' hashes
-        elif was != is_:
-            faults.append(f"  {name}: the run has {was!r}, now {is_!r}")
+        elif before != after:
+            faults.append(f"  {name}: {first} {before!r}, {second} {after!r}")
     return faults
 
 

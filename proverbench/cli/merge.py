@@ -1,0 +1,49 @@
+"""`proverbench merge`."""
+
+from pathlib import Path
+
+import click
+
+from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, HandlesErrors, say
+
+
+@click.command(cls=HandlesErrors, name="merge", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR...")
+@click.option(
+    "--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder of the whole run."
+)
+def command(runs: tuple[Path, ...], output: Path) -> int:
+    """Join the shards of one run into the run that was split; calls nothing.
+
+    The result equals, in its records and summary, a run that was never split, and can be resumed and grown like one.
+    The shards stay as they are. What does not belong together is refused with the reason.
+
+    \b
+    proverbench run … --shard 1/2 --output part1        (on one machine)
+    proverbench run … --shard 2/2 --output part2        (on another)
+    proverbench merge part1 part2 --output whole
+
+    Exit codes: 0 the run is complete; 1 it is not; 2 these are not the shards of one run, nothing was written.
+    """
+    from proverbench.cli.scores import print_scores
+    from proverbench.merging import Shards
+    from proverbench.runfolder import write_derived
+    from proverbench.session import Session, refuse_taken
+
+    refuse_taken(output)
+    shards = Shards(runs)
+    try:
+        session = Session.create(output, shards.draft)
+    finally:
+        shards.close()
+    try:
+        summary = write_derived(session.sources)
+    finally:
+        session.release()
+    print_scores(summary, output)
+    if summary.complete:
+        say(f"complete; look into it with: proverbench inspect {output}")
+        return EXIT_COMPLETE
+    tool = "proverbench run" if summary.task == "prover" else "verifierbench"
+    say(f"incomplete; go on with: {tool} --resume {output}")
+    return EXIT_INCOMPLETE
