@@ -4,7 +4,7 @@ import html
 import re
 import shutil
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -16,18 +16,14 @@ from tests.retrieval.test_leaderboard import SINGLE, a_run
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">'
-PUBLISHED = [
-    PublishedRow(
-        system="Older",
-        source=source,
-        reference="a paper",
-        task="jsonl",
-        corpus="lib",
-        n=8,
-        metrics={"R@1": 0.2, "R@10": r},
-    )
-    for source, r in (("paper", 0.7), ("hosted API", 0.8))
-]
+
+
+def published(source: Literal["paper", "hosted API"], recall: float) -> PublishedRow:
+    metrics = {"R@1": 0.2, "R@10": recall}
+    return PublishedRow(system="Older", source=source, reference="x", task="jsonl", corpus="lib", n=8, metrics=metrics)
+
+
+PUBLISHED = [published("paper", 0.7), published("hosted API", 0.8)]
 
 
 def hostile_page() -> str:
@@ -38,7 +34,7 @@ def hostile_page() -> str:
         a_run("second", [3] * 8, queries=queries, corpus=sample),
         a_run(HOSTILE, [None] * 8, queries=queries, corpus=sample),
     ]
-    runs[0].ranked["q7"][:] = [HOSTILE]  # type: ignore[index]
+    runs[0].ranked["q7"][:] = [HOSTILE]
     return render_report(build_page(runs, published=PUBLISHED))
 
 

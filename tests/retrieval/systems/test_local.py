@@ -1,11 +1,13 @@
 import json
 import shutil
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from proverbench.errors import ConfigError, DataError
-from proverbench.retrieval.records import GoldQuery, Unanswered
+from proverbench.retrieval.records import GoldQuery, Ranking, Unanswered
 from proverbench.retrieval.settings import Settings
 from proverbench.retrieval.systems.base import Remembered
 from proverbench.retrieval.systems.bm25 import Bm25System, tokenise
@@ -64,10 +66,10 @@ class Silent:
     own_corpus = ""
     licence = "CC-BY-NC-4.0"
 
-    def identity(self):
+    def identity(self) -> dict[str, Any]:
         return {}
 
-    async def search(self, queries: list[GoldQuery], k: int):
+    async def search(self, queries: Sequence[GoldQuery], k: int) -> AsyncGenerator[Ranking | Unanswered, None]:
         for query in queries:
             yield Unanswered(query.id, "timeout", "no answer")
 
