@@ -10,6 +10,7 @@ from pathlib import Path
 
 from proverbench.config import Config, load_config
 from proverbench.derive import build_record
+from proverbench.endpoints.batch import BatchClients
 from proverbench.endpoints.factory import close_callers, open_callers
 from proverbench.errors import ConfigError
 from proverbench.pipeline import Pipeline
@@ -131,9 +132,10 @@ async def _run(
 async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord, None]:
     draft = prepared.draft
     opened = await open_callers(prepared.config, list(draft.identity.roles))
+    clients = BatchClients(prepared.config)
     try:
         session = _open(path, prepared)
-        pipeline = Pipeline(session, {role: opened[role] for role in draft.identity.roles})
+        pipeline = Pipeline(session, {role: opened[role] for role in draft.identity.roles}, clients=clients)
         try:
             async with aclosing(pipeline.run()) as proofs:
                 async for proof in proofs:
@@ -145,6 +147,7 @@ async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord
             write_derived(session.sources)
             session.release()
     finally:
+        await clients.aclose()
         await close_callers(opened)
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from typing import NamedTuple
 
-from proverbench.concurrency import Ready, bounded_map
+from proverbench.concurrency import Ready
 from proverbench.journal import Ledger
 from proverbench.plan import Plan
 from proverbench.sampling import Job, Stage
@@ -57,11 +57,7 @@ def judge_proofs(
                 for job in item.jobs:
                     yield job
 
-    async def judge(job: Job) -> Event:
-        await stage.ask(job)
-        return Event(job.number // plan.repeats, job.number)
-
-    return bounded_map(wanted(), judge, acquire=stage.acquire, polite=stage.polite)
+    return stage.ask_all(wanted(), lambda number: Event(number // plan.repeats, number))
 
 
 def grade_judgments(
@@ -87,8 +83,4 @@ def grade_judgments(
                 job = None if event.judgment is None else make_job(event.judgment)
                 yield Ready(event) if job is None else job
 
-    async def grade(job: Job) -> Event:
-        await stage.ask(job)
-        return Event(job.number // plan.repeats, job.number)
-
-    return bounded_map(wanted(), grade, acquire=stage.acquire, polite=stage.polite)
+    return stage.ask_all(wanted(), lambda number: Event(number // plan.repeats, number))

@@ -2,13 +2,17 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import TypeVar
 
+from proverbench.batching import Batches, open_batches
+from proverbench.concurrency import Ready, bounded_map
 from proverbench.endpoints.base import Answered, Caller, Outcome, Priority, Request, Unanswered
+from proverbench.endpoints.batch import BatchClients
 from proverbench.endpoints.seeds import call_seed
-from proverbench.errors import FatalEndpointError, InvalidReply, JournalError, ProverBenchError
+from proverbench.errors import EndpointError, FatalEndpointError, InvalidReply, JournalError, ProverBenchError
 from proverbench.journal import now, storable, storable_value
 from proverbench.judging import Event, ToJudge, grade_judgments, judge_proofs
 from proverbench.plan import ROLES
@@ -17,6 +21,8 @@ from proverbench.reading import proof_steps, read_judgment, render
 from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role
 from proverbench.sampling import Job, sample_proofs
 from proverbench.session import Session
+
+E = TypeVar("E")
 
 _PRIORITY = {"policy": Priority.POLICY, "verifier": Priority.VERIFIER, "meta": Priority.META}
 GRACE_S = 5.0
@@ -39,6 +45,13 @@ class StageCount:
     valid: int = 0
     """Valid replies of this session."""
     unanswered: int = 0
+    batches: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Batches that are waited for, by our id: their calls, and how many the provider says it is done with."""
+
+    @property
+    def in_batches(self) -> int:
+        """Calls in batches that are waited for."""
+        return sum(size for size, _ in self.batches.values())
 
 
 @dataclass(slots=True)
@@ -49,53 +62,91 @@ class Progress:
 
 
 OnAnswer = Callable[[CallLine], None]
+Tell = Callable[[str], None]
+BatchesOf = Callable[["_Stage"], Batches]
 
 
 class _Stage:
-    """One role's way to its endpoint: acquire, call, append."""
+    """One role's way to its endpoint, directly (acquire, call, append) or in batches (batching.py)."""
 
-    def __init__(self, pipeline: "Pipeline", role: Role, caller: Caller, *, polite: bool) -> None:
+    def __init__(
+        self, pipeline: "Pipeline", role: Role, caller: Caller | None, batches: BatchesOf | None, *, polite: bool
+    ) -> None:
         self._pipeline = pipeline
         self._caller = caller
         self._priority = _PRIORITY[role]
-        self.polite = polite
+        self._polite = polite
+        self.role: Role = role
         self.count = pipeline.progress.stages[role]
         self.fresh: set[int] = set()
         """Calls answered in this session that nobody has parsed yet."""
+        self.leaving = pipeline.leaving
+        self.batches = None if batches is None else batches(self)
+
+    @property
+    def session(self) -> Session:
+        return self._pipeline.session
 
     def stopping(self) -> bool:
         return self._pipeline.stopping()
 
-    async def acquire(self) -> bool:
-        pipeline = self._pipeline
-        if pipeline.stopping():
+    def fail(self, fault: ProverBenchError) -> None:
+        self._pipeline.fail(fault)
+
+    def tell(self, message: str) -> None:
+        self._pipeline.tell(message)
+
+    def job(self, number: int) -> Job:
+        return self._pipeline.job(self.role, number)
+
+    def keep(self, job: Job, outcome: Outcome, *, batch: str | None = None) -> None:
+        """Append what a call came to, and count it."""
+        self._pipeline.keep(CallKey.parse(job.request.key), job.prompt_sha256, outcome, batch=batch)
+        if isinstance(outcome, Answered):
+            self.count.answered += 1
+            self.count.got += 1
+            self.fresh.add(job.number)
+        else:
+            self.count.unanswered += 1
+
+    def ask_all(
+        self, source: AsyncGenerator[Job | Ready[E], None], result: Callable[[int], E]
+    ) -> AsyncGenerator[E, None]:
+        """Ask what comes from ``source``, in the way that was chosen for the role."""
+        if self.batches is not None and (self._caller is None or self.role in self._pipeline.batched):
+            return self.batches.ask_all(source, result)
+        if self.batches is not None:
+            source = self.batches.hold_back(source, result)
+
+        async def work(job: Job) -> E:
+            await self._ask(job)
+            return result(job.number)
+
+        return bounded_map(source, work, acquire=self._acquire, polite=self._polite)
+
+    async def _acquire(self) -> bool:
+        assert self._caller is not None
+        if self.stopping():
             return False
         await self._caller.acquire(self._priority)
-        if pipeline.stopping():
+        if self.stopping():
             self._caller.release()
             return False
         return True
 
-    async def ask(self, job: Job) -> None:
-        pipeline, key = self._pipeline, CallKey.parse(job.request.key)
-        task = asyncio.current_task()
+    async def _ask(self, job: Job) -> None:
+        assert self._caller is not None
+        pipeline, task = self._pipeline, asyncio.current_task()
         pipeline.asking.add(task)
         self.count.asked += 1
         self.count.in_flight += 1
         try:
             pipeline.session.start()
-            outcome = await self._caller.call(job.request)
-            pipeline.keep(key, job.prompt_sha256, outcome)
-            if isinstance(outcome, Answered):
-                self.count.answered += 1
-                self.count.got += 1
-                self.fresh.add(job.number)
-            else:
-                self.count.unanswered += 1
+            self.keep(job, await self._caller.call(job.request))
         except (FatalEndpointError, JournalError) as exc:
             pipeline.fail(exc)
         except asyncio.CancelledError:
-            pipeline.abandoned(key)
+            pipeline.abandoned(CallKey.parse(job.request.key))
             # After a fault the pipeline itself gives these calls up, and the chain should end as usual.
             if task not in pipeline.given_up:
                 raise
@@ -111,12 +162,30 @@ class Pipeline:
         session: The run, open for writing.
         callers: Role → its endpoint; roles that share an endpoint share the caller.
         on_answer: Told of every answer after it is saved, e.g. to add up its cost; may call :meth:`stop`.
+        clients: The endpoints' batches. Also needed without ``batched`` where an earlier session left batches open,
+            because what is in a batch is not asked in another way.
+        batched: Roles whose calls go in batches.
+        tell: Takes what batches have to say to the user.
+
+    Raises:
+        ConfigError: If a role's endpoint has no batches but needs them.
     """
 
-    def __init__(self, session: Session, callers: Mapping[Role, Caller], on_answer: OnAnswer | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        callers: Mapping[Role, Caller],
+        on_answer: OnAnswer | None = None,
+        *,
+        clients: BatchClients | None = None,
+        batched: Collection[Role] = (),
+        tell: Tell | None = None,
+    ) -> None:
         self.session = session
         self._callers = callers
         self._on_answer = on_answer or (lambda line: None)
+        self.batched = batched
+        self.tell: Tell = tell or (lambda message: None)
         self._roles = session.sources.manifest.identity.roles
         self._prompt: tuple[int, Rendered, str] | None = None
         self._stages: dict[Role, _Stage] = {}
@@ -132,6 +201,14 @@ class Pipeline:
         """Tasks with a call in flight or backing off."""
         self.given_up: set[asyncio.Task[None] | None] = set()
         """Those that were cancelled when the grace after a fault was over."""
+        self.leaving = asyncio.Event()
+        """Set when batches are not waited for any more."""
+        self._batches: dict[Role, BatchesOf] = {}
+        left = open_batches(session.sources)
+        for role in self._roles:
+            if clients is not None and (role in batched or role in left):
+                client, found = clients.of(role), left.get(role, [])
+                self._batches[role] = lambda desk, client=client, found=found: Batches(desk, client, found)  # type: ignore[misc]
 
     def stopping(self) -> bool:
         """True once nothing new is asked."""
@@ -142,8 +219,25 @@ class Pipeline:
         if self.reason is None:
             self.reason = reason
 
+    def leave(self) -> None:
+        """Wait for no batch any more; they go on at the provider, and a later session collects them."""
+        self.leaving.set()
+
+    async def cancel_batches(self) -> None:
+        """Have the providers stop every batch that earlier sessions left, and save what they did."""
+        self.stop("batches cancelled")
+        for role in self._batches:
+            stage = _Stage(self, role, None, self._batches[role], polite=False)
+            assert stage.batches is not None
+            try:
+                await stage.batches.cancel()
+            except (EndpointError, JournalError) as exc:
+                self.fail(exc)
+                return
+
     def fail(self, fault: ProverBenchError) -> None:
-        """Stop for a fault; what is in flight elsewhere is waited for :data:`GRACE_S` seconds."""
+        """Stop for a fault; what is in flight elsewhere is waited for :data:`GRACE_S` seconds, batches are not."""
+        self.leave()
         if self.fault is None:
             self.fault = fault
             self.reason = f"fatal: {fault}"
@@ -155,7 +249,7 @@ class Pipeline:
             if task is not None:
                 task.cancel()
 
-    def keep(self, key: CallKey, prompt_sha256: str, outcome: Outcome) -> None:
+    def keep(self, key: CallKey, prompt_sha256: str, outcome: Outcome, *, batch: str | None = None) -> None:
         """Append what a call came to; the reply is on disk when this returns."""
         at = now()
         if isinstance(outcome, Unanswered):
@@ -197,6 +291,7 @@ class Pipeline:
             attempts=outcome.attempts,
             abandoned=outcome.abandoned,
             at=at,
+            batch=batch,
         )
         self.session.answered(line)
         self._on_answer(line)
@@ -244,12 +339,12 @@ class Pipeline:
         plan, ledger = self.session.sources.plan, self.session.sources.ledger
         asked = [role for role in reversed(ROLES) if role in self.progress.stages]
         stages = self._stages = {
-            role: _Stage(self, role, self._callers[role], polite=self._shares(role, asked))
+            role: _Stage(self, role, self._callers[role], self._batches.get(role), polite=self._shares(role, asked))
             for role in asked
             if self._roles[role].kind != GIVEN
         }
         if "policy" in stages:
-            proofs = sample_proofs(plan, ledger, lambda proof: self._job("policy", proof), stages["policy"])
+            proofs = sample_proofs(plan, ledger, lambda proof: self.job("policy", proof), stages["policy"])
         else:
             proofs = self._all_proofs()
         events = judge_proofs(self._to_judge(proofs), plan, ledger, stages["verifier"])
@@ -292,7 +387,7 @@ class Pipeline:
         sources = self.session.sources
         for number in sources.plan.judgments(proof):
             if sources.ledger.is_open("verifier", number):
-                yield self._job("verifier", number)
+                yield self.job("verifier", number)
 
     async def _parsed(self, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
         """Parse each new judgment on its way, for the valid rate that is shown while the run goes."""
@@ -320,11 +415,16 @@ class Pipeline:
         if not ledger.is_open("meta", number) or ledger.offset("verifier", number) is None:
             return None
         try:
-            return self._job("meta", number)
+            return self.job("meta", number)
         except InvalidReply:
             return None
 
-    def _job(self, role: Role, number: int) -> Job:
+    def job(self, role: Role, number: int) -> Job:
+        """A call of the run.
+
+        Raises:
+            KeyError: If the run lacks the reply that its prompt is made from.
+        """
         sources = self.session.sources
         key = sources.plan.key(role, number)
         rendered, digest = self._rendered(role, number, key)

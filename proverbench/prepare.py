@@ -20,6 +20,7 @@ from proverbench.data import (
     parse_shard,
     shard_of,
 )
+from proverbench.endpoints.batch import refuse_unbatchable
 from proverbench.errors import ConfigError, ProverBenchError, UserInputError
 from proverbench.journal import now
 from proverbench.prompts import Template
@@ -66,6 +67,12 @@ class Options:
     concurrency: int | None = None
     max_cost_usd: float | None = None
     max_tokens_total: int | None = None
+    batch: str | None = None
+    """Roles whose calls go in batches, e.g. ``policy,verifier``; also :data:`EVERY_ROLE` and :data:`NO_ROLE`."""
+
+
+EVERY_ROLE = "all"
+NO_ROLE = "none"
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,8 @@ class Prepared:
 
     draft: Draft
     config: Config
+    batched: tuple[Role, ...] = ()
+    """Roles whose calls go in batches."""
 
 
 class _Faults:
@@ -101,6 +110,29 @@ def asked_roles(task: Task, *, meta: bool, given: bool) -> tuple[Role, ...]:
     return ("verifier", "meta") if meta else ("verifier",)
 
 
+def batched_roles(wanted: str | None, roles: tuple[Role, ...], config: Config) -> tuple[Role, ...]:
+    """The roles that ``--batch`` names.
+
+    Args:
+        wanted: As :attr:`Options.batch`; None: no role.
+        roles: Those that calls go to.
+        config: Says where.
+
+    Raises:
+        ConfigError: If a role is none of these, or its endpoint has no batches.
+    """
+    if wanted is None or wanted == NO_ROLE:
+        return ()
+    named = roles if wanted == EVERY_ROLE else tuple(name.strip() for name in wanted.split(",") if name.strip())
+    unknown = [name for name in named if name not in roles]
+    if unknown or not named:
+        raise ConfigError(
+            f"--batch {wanted}: this run asks {', '.join(roles)}; name some of them, or {EVERY_ROLE} or {NO_ROLE}"
+        )
+    refuse_unbatchable(config, named)
+    return tuple(role for role in roles if role in named)
+
+
 def prepare_new(task: Task, options: Options) -> Prepared:
     """Check everything that a new run needs.
 
@@ -120,11 +152,12 @@ def prepare_new(task: Task, options: Options) -> Prepared:
     templates = faults.attempt(lambda: _templates(roles, options.prompts, use_reference))
     identities = faults.attempt(lambda: _role_identities(config, roles)) if config else None
     chosen = faults.attempt(lambda: _select(dataset, options.domain, options.limit, options.shard)) if dataset else None
+    batched = faults.attempt(lambda: batched_roles(options.batch, roles, config)) if config else None
     faults.refuse_if_any()
     if config is None or dataset is None or chosen is None or templates is None or identities is None:
         raise AssertionError("every missing part is a fault")
     draft = build_draft(task, options, config, dataset.sha256, chosen, templates, identities, given)
-    return Prepared(draft, config)
+    return Prepared(draft, config, batched or ())
 
 
 class Selection(NamedTuple):
@@ -172,7 +205,7 @@ def build_draft(
             limit=selection.limit,
             shard=selection.shard,
         ),
-        operation=_operation(config, options),
+        operation=_operation(config, options, {}),
         rows=selection.rows,
         templates=templates,
         lines=_given_lines(given, selection.rows, options.samples) if given else (),
@@ -227,13 +260,17 @@ def prepare_resumed(task: Task, path: Path, options: Options) -> Prepared:
     templates = faults.attempt(lambda: _resumed_templates(sources, roles, options.prompts, use_reference))
     identities = faults.attempt(lambda: _role_identities(config, roles)) if config else None
     grown = faults.attempt(lambda: _resumed_rows(sources, options))
+    saved = manifest.operation
+    batched = (
+        faults.attempt(lambda: batched_roles(options.batch or saved.get("batch"), roles, config)) if config else ()
+    )
     faults.refuse_if_any()
     if config is None or templates is None or identities is None or grown is None:
         raise AssertionError("every missing part is a fault")
     chosen, data_sha256 = grown
     if given:
         identities["policy"] = old.roles["policy"]
-    operation = _operation(config, options) if _operates(options) else manifest.operation
+    operation = _operation(config, options, saved) if _operates(options) else saved
     return Prepared(
         Draft(
             identity=msgspec.structs.replace(
@@ -261,6 +298,7 @@ def prepare_resumed(task: Task, path: Path, options: Options) -> Prepared:
             shard_place=chosen.place,
         ),
         config,
+        batched or (),
     )
 
 
@@ -377,11 +415,18 @@ def _resumed_rows(sources: Sources, options: Options) -> tuple[Selection, str]:
 def _operates(options: Options) -> bool:
     return any(
         value is not None
-        for value in (options.config, options.concurrency, options.max_cost_usd, options.max_tokens_total)
+        for value in (
+            options.config,
+            options.concurrency,
+            options.max_cost_usd,
+            options.max_tokens_total,
+            options.batch,
+        )
     )
 
 
-def _operation(config: Config, options: Options) -> dict[str, Any]:
+def _operation(config: Config, options: Options, before: Mapping[str, Any]) -> dict[str, Any]:
+    """How a run is carried out; what is not said is as it was ``before``."""
     operation: dict[str, Any] = {
         "tool": f"proverbench {__version__}",
         "sdks": {name: version(name) for name in ("openai", "anthropic")},
@@ -391,9 +436,10 @@ def _operation(config: Config, options: Options) -> dict[str, Any]:
             for role, settings in config.roles.items()
             if settings.effective_prices is not None
         },
-        "concurrency": options.concurrency,
-        "max_cost_usd": options.max_cost_usd,
-        "max_tokens_total": options.max_tokens_total,
+        "concurrency": _default(options.concurrency, before.get("concurrency")),
+        "max_cost_usd": _default(options.max_cost_usd, before.get("max_cost_usd")),
+        "max_tokens_total": _default(options.max_tokens_total, before.get("max_tokens_total")),
+        "batch": _default(options.batch, before.get("batch")),
     }
     # What goes into a manifest is read back from it, so that an unchanged one compares equal.
     return msgspec.json.decode(msgspec.json.encode(operation), type=dict[str, Any])

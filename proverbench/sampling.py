@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from proverbench.concurrency import Ready, bounded_map
+from proverbench.concurrency import Ready
 from proverbench.endpoints.base import Request
 from proverbench.journal import Ledger
 from proverbench.plan import Plan
+
+E = TypeVar("E")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,21 +23,24 @@ class Job:
 
 
 class Stage(Protocol):
-    """How a role's calls are made."""
-
-    polite: bool
-    """True when others on the same endpoint go first."""
+    """How a role's calls are made: one at a time, or in batches."""
 
     def stopping(self) -> bool:
         """True once nothing new should be asked."""
         ...
 
-    async def acquire(self) -> bool:
-        """Wait for a slot; False when nothing new should be asked."""
-        ...
+    def ask_all(
+        self, source: AsyncGenerator[Job | Ready[E], None], result: Callable[[int], E]
+    ) -> AsyncGenerator[E, None]:
+        """Make the calls of ``source`` and keep their outcomes.
 
-    async def ask(self, job: Job) -> None:
-        """Make the call and keep its outcome."""
+        Args:
+            source: The calls, and what needs none; closed at the end. It ends soon once :meth:`stopping` is true.
+            result: From a call's number to what is yielded when it has ended.
+
+        Yields:
+            What is ready, and the result of each call that has ended, answered or not.
+        """
         ...
 
 
@@ -64,8 +69,4 @@ def sample_proofs(
                 return
             yield make_job(proof)
 
-    async def write(job: Job) -> int:
-        await stage.ask(job)
-        return job.number
-
-    return bounded_map(wanted(), write, acquire=stage.acquire, polite=stage.polite)
+    return stage.ask_all(wanted(), lambda number: number)

@@ -15,6 +15,7 @@ from proverbench.records import Role, Task
 
 if TYPE_CHECKING:
     from proverbench.endpoints.base import Caller
+    from proverbench.endpoints.batch import BatchClients
     from proverbench.prepare import Prepared
     from proverbench.records import CallLine, Summary
     from proverbench.session import Session
@@ -55,6 +56,16 @@ def shared_options(command: F) -> F:
         click.option(
             "--concurrency", type=click.IntRange(min=1), metavar="N", help="Calls in flight at each endpoint."
         ),
+        click.option(
+            "--batch",
+            is_flag=False,
+            flag_value="all",
+            metavar="[ROLES]",
+            help="Ask through the provider's batches, at half price; for some roles: --batch policy,verifier.",
+        ),
+        click.option(
+            "--cancel-batches", is_flag=True, help="With --resume: have the providers stop open batches; asks nothing."
+        ),
     ]
     for option in reversed(options):
         command = option(command)
@@ -80,7 +91,7 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
     from proverbench.session import refuse_taken
 
     output, resume = given.pop("output"), given.pop("resume")
-    final, dry_run = given.pop("final"), given.pop("dry_run")
+    final, dry_run, cancel = given.pop("final"), given.pop("dry_run"), given.pop("cancel_batches")
     options = Options(
         prompts={role: path for role, path in prompts.items() if path is not None},
         neutralise=False if given.pop("no_neutralise") else None,
@@ -91,6 +102,10 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
         raise ConfigError("--output cannot be given with --resume: the run stays in its folder")
     if final and resume is None:
         raise ConfigError("--final closes a saved run, so it needs --resume DIR")
+    if cancel and resume is None:
+        raise ConfigError("--cancel-batches stops the batches of a saved run, so it needs --resume DIR")
+    if cancel and final:
+        raise ConfigError("--cancel-batches and --final are two steps; cancel first")
     if output is not None:
         refuse_taken(output)
     prepared = prepare_new(task, options) if resume is None else prepare_resumed(task, resume, options)
@@ -99,7 +114,7 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
 
         print_estimate(prepared)
         return EXIT_COMPLETE
-    return asyncio.run(_Execution(task, prepared, resume=resume, output=output).run(final=final))
+    return asyncio.run(_Execution(task, prepared, resume=resume, output=output).run(final=final, cancel=cancel))
 
 
 class _Execution:
@@ -113,16 +128,20 @@ class _Execution:
         self._signal: int | None = None
         self._asking = True
 
-    async def run(self, *, final: bool) -> int:
+    async def run(self, *, final: bool, cancel: bool) -> int:
+        from proverbench.endpoints.batch import BatchClients
         from proverbench.endpoints.factory import close_callers, open_callers
         from proverbench.session import Session, new_run_path
 
         draft, config = self._prepared.draft, self._prepared.config
         roles = [role for role in draft.identity.roles if role in config.roles]
+        clients = BatchClients(config)
         session = None if self._resume is None else Session(self._resume, on_start=_retract)
         try:
             if session is not None:
                 session.check_growth(draft)
+                if cancel:
+                    return await self._cancel_batches(session, clients)
                 if final or not session.lacks_anything(draft):
                     return self._without_asking(session, final=final)
             # Endpoints before anything is written: when one cannot be opened as configured, nothing is left behind.
@@ -135,10 +154,11 @@ class _Execution:
                     session = Session.create(path, draft, on_start=_retract)
                 else:
                     session.grow(draft)
-                return await self._ask(session, callers)
+                return await self._ask(session, callers, clients)
             finally:
                 await close_callers(opened)
         finally:
+            await clients.aclose()
             if session is not None:
                 session.release()
 
@@ -154,14 +174,40 @@ class _Execution:
         say(f"closed {len(keys)} unanswered calls as zero credit; a later --resume asks them again")
         return self._finish(session, write_derived(session.sources))
 
-    async def _ask(self, session: "Session", callers: "Mapping[Role, Caller]") -> int:
+    async def _cancel_batches(self, session: "Session", clients: "BatchClients") -> int:
+        from proverbench.batching import open_batches
+        from proverbench.config import check_environment
+        from proverbench.runfolder import summarise
+
+        roles = list(open_batches(session.sources))
+        if not roles:
+            say("no batch of this run is open")
+            return self._finish(session, summarise(session.sources))
+        check_environment(self._prepared.config, roles)
+        return await self._ask(session, {}, clients, cancel=True)
+
+    async def _ask(
+        self,
+        session: "Session",
+        callers: "Mapping[Role, Caller]",
+        clients: "BatchClients",
+        *,
+        cancel: bool = False,
+    ) -> int:
         from proverbench.budget import Spent
         from proverbench.cli.progress import Display
         from proverbench.pipeline import Pipeline
         from proverbench.runfolder import write_derived
 
         self._spent = Spent.of(session.sources)
-        self._pipeline = pipeline = Pipeline(session, callers, self._on_answer)
+        self._pipeline = pipeline = Pipeline(
+            session,
+            callers,
+            self._on_answer,
+            clients=clients,
+            batched=self._prepared.batched,
+            tell=lambda message: self._display.say(message),
+        )
         self._display = display = Display(pipeline.progress, callers, self._spent)
         main = asyncio.current_task()
         loop = asyncio.get_running_loop()
@@ -169,15 +215,20 @@ class _Execution:
             loop.add_signal_handler(number, self._on_signal, number, main)
         display.say(f"run folder: {session.path}")
         with display:
+            ticking = loop.create_task(self._tick())
             try:
-                async with aclosing(pipeline.run()) as proofs:
-                    async for _ in proofs:
-                        display.tick()
+                if cancel:
+                    await pipeline.cancel_batches()
+                else:
+                    async with aclosing(pipeline.run()) as proofs:
+                        async for _ in proofs:
+                            display.tick()
             except asyncio.CancelledError:
                 if self._signal is None:
                     raise
             finally:
                 self._asking = False
+                ticking.cancel()
         if pipeline.fault is not None:
             say(f"error: {pipeline.fault}")
         try:
@@ -190,6 +241,12 @@ class _Execution:
             return EXIT_INCOMPLETE
         return self._finish(session, summary)
 
+    async def _tick(self) -> None:
+        """Show life also while no answer comes, for a batch may take a day."""
+        while True:
+            await asyncio.sleep(1)
+            self._display.tick()
+
     def _reason(self) -> str:
         if self._signal is not None:
             return "interrupted" if self._signal == signal.SIGINT else "terminated"
@@ -200,7 +257,8 @@ class _Execution:
         exceeded = self._spent.budget.exceeded()
         if exceeded is not None and not self._pipeline.stopping():
             self._pipeline.stop(f"budget: {exceeded}")
-            self._display.say(f"{exceeded}: asking nothing new; {self._display.in_flight() - 1} calls are in flight")
+            in_flight = max(0, self._display.in_flight() - 1) + self._display.in_batches()
+            self._display.say(f"{exceeded}: asking nothing new; {in_flight} calls are in flight")
 
     def _on_signal(self, number: int, main: "asyncio.Task[object] | None") -> None:
         first = self._signal is None
@@ -211,6 +269,7 @@ class _Execution:
                 f"asking nothing new; {self._display.in_flight()} calls in flight are saved as they come "
                 "(Ctrl-C again stops at once)"
             )
+            self._pipeline.leave()
         elif main is not None and self._asking:
             self._asking = False  # once: what ends a run tidily must not itself be cancelled by an impatient user
             main.cancel()
@@ -229,8 +288,16 @@ class _Execution:
         return EXIT_COMPLETE if summary.complete else EXIT_INCOMPLETE
 
     def _say_how_to_go_on(self, session: "Session") -> None:
-        command = "verifierbench" if self._task == "verifier" else "proverbench run"
-        say(f"incomplete; go on with: {command} --resume {session.path}")
+        from proverbench.batching import open_batches
+
+        command = f"{'verifierbench' if self._task == 'verifier' else 'proverbench run'} --resume {session.path}"
+        for role, batches in open_batches(session.sources).items():
+            calls, ids = sum(len(batch.numbers) for batch in batches), [batch.remote or batch.id for batch in batches]
+            say(
+                f"{calls} {role} calls are in batches, which go on at the provider ({', '.join(ids)}): collect them "
+                f"with the line below, or stop them with: {command} --cancel-batches"
+            )
+        say(f"incomplete; go on with: {command}")
 
 
 def _retract(sources: "Sources") -> None:

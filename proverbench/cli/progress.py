@@ -73,11 +73,24 @@ class Display:
     def line(self) -> str:
         """The present state in one line."""
         parts = [f"{role} {count.answered}/{count.wanted}" for role, count in self._progress.stages.items()]
-        return ", ".join([*parts, f"{self.in_flight()} in flight", *self._money(), self._time_left()])
+        return ", ".join(
+            [*parts, f"{self.in_flight()} in flight", *self._in_batches(), *self._money(), self._time_left()]
+        )
 
     def in_flight(self) -> int:
         """Calls in flight at this moment, over all endpoints."""
         return sum(count.in_flight for count in self._progress.stages.values())
+
+    def in_batches(self) -> int:
+        """Calls in batches that are waited for."""
+        return sum(count.in_batches for count in self._progress.stages.values())
+
+    def _in_batches(self) -> list[str]:
+        batches = [counts for count in self._progress.stages.values() for counts in count.batches.values()]
+        if not batches:
+            return []
+        calls, done = sum(size for size, _ in batches), sum(done for _, done in batches)
+        return [f"{calls} in {len(batches)} batch{'es' if len(batches) > 1 else ''} of which {done} are done"]
 
     def _money(self) -> list[str]:
         return self._spent.words({role: count.wanted for role, count in self._progress.stages.items()})
@@ -116,7 +129,7 @@ class Display:
                 f"{count.valid / count.got:.0%}" if count.got and role != "meta" else "",
                 str(count.unanswered or ""),
             )
-        return Group(table, Text(", ".join([*self._money(), self._time_left()])))
+        return Group(table, Text(", ".join([*self._in_batches(), *self._money(), self._time_left()])))
 
 
 def _duration(seconds: float) -> str:

@@ -1,0 +1,700 @@
+"""Batches at the providers: OpenAI's Files and Batches, Anthropic's Message Batches, through their SDKs.
+
+Here is what one batch is: its lines, its state, its results, and how to find it again. When to submit, to look and to
+ask again is batching.py's work. A result is read by the code that reads a direct reply of the same kind.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Awaitable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
+
+import msgspec
+
+from proverbench.config import Config, EndpointConfig, RoleConfig
+from proverbench.endpoints.access import Access
+from proverbench.endpoints.base import Reply, Request
+from proverbench.endpoints.classify import ErrorFacts, classify, describe, error_facts, error_of, gist, read_error
+from proverbench.endpoints.factory import read_access
+from proverbench.endpoints.http import HttpEndpoint, decode, encode
+from proverbench.endpoints.retry import parse_retry_after
+from proverbench.errors import CallFailedError, ConfigError, EndpointError, FatalEndpointError, TransientError
+
+if TYPE_CHECKING:
+    import httpx2
+
+BATCH_KINDS = ("openai", "anthropic")
+"""Kinds of endpoints that may have batches."""
+CANCELLED = "batch_cancelled"
+EXPIRED = "batch_expired"
+
+_LOOK_TIMEOUT_S = 60.0
+_SUBMIT_TIMEOUT_S = 600.0
+_PAGE = 100
+"""Batches listed at once; the most that both providers allow."""
+_CLOCK_SKEW = timedelta(minutes=15)
+"""How much the provider's clock may be behind this machine's."""
+_ID = "proverbench_batch"
+"""Under this name our own id stands in the metadata of an OpenAI batch."""
+_NO_BATCH_API = (404, 405, 501)
+
+Status = Literal["going", "ended", "expired", "cancelled", "failed"]
+
+
+class Limits(NamedTuple):
+    """The most that one batch may hold."""
+
+    requests: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """A batch, as the provider sees it at some moment."""
+
+    remote: str
+    """The provider's id."""
+    status: Status
+    total: int = 0
+    done: int = 0
+    """Requests that are over, well or not."""
+    why: str = ""
+    """What was wrong with a failed batch."""
+    queue_full: bool = False
+    """True when it failed because too much of this account waits already; later it may be taken."""
+    files: tuple[str, ...] = ()
+    """Of OpenAI: the files that hold its results."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come."""
+        return self.status != "going"
+
+
+class BatchResult(NamedTuple):
+    """What became of one request of a batch."""
+
+    custom_id: str
+    outcome: Reply | EndpointError
+
+
+class Found(NamedTuple):
+    """What a search for a batch brought."""
+
+    state: BatchState | None
+    undecided: Sequence[str] = ()
+    """Remote ids of batches that may be it, which only their results can tell, and these are not there yet."""
+
+
+class BatchClient:
+    """An endpoint's batches.
+
+    Args:
+        endpoint: Where they go.
+        reader: Makes bodies and reads replies, as in a direct call; it is never asked to call.
+        access: Key and extra headers.
+        headers: What a direct call of the kind sends: authentication, version.
+    """
+
+    limits: Limits
+
+    def __init__(
+        self,
+        endpoint: EndpointConfig,
+        reader: HttpEndpoint,
+        access: Access,
+        headers: Mapping[str, str],
+    ) -> None:
+        self.name = endpoint.name
+        self.max_retries = endpoint.max_retries
+        self._reader = reader
+        self._base_url = endpoint.base_url or self.default_base_url
+        self._redact = access.redact
+        self._headers = {**headers, **access.headers}
+        self._http = self._http_client(endpoint)
+
+    default_base_url: str
+    _sdk: Any
+    """The provider's package."""
+    _client: Any
+
+    def line(self, custom_id: str, request: Request) -> bytes:
+        """One request as a line of :meth:`submit`'s file, with its line end."""
+        raise NotImplementedError
+
+    async def submit(self, batch_id: str, file: BinaryIO) -> BatchState:
+        """Send a batch.
+
+        Args:
+            batch_id: Our id, by which it can be found again where the provider keeps it.
+            file: Its lines, from where the file stands.
+
+        Raises:
+            TransientError: It may or may not have arrived; :meth:`find` tells.
+            EndpointError: It was not taken.
+        """
+        raise NotImplementedError
+
+    async def find(self, batch_id: str, custom_ids: Collection[str], since: datetime, known: Collection[str]) -> Found:
+        """Look for a batch of which no answer to :meth:`submit` is known.
+
+        Args:
+            batch_id: Our id.
+            custom_ids: Of its requests.
+            since: It was not submitted before.
+            known: Remote ids that it cannot have.
+        """
+        raise NotImplementedError
+
+    async def look(self, remote: str) -> BatchState:
+        """The present state of a batch.
+
+        Raises:
+            UnknownBatchError: If the provider does not know it.
+        """
+        raise NotImplementedError
+
+    def results(self, state: BatchState, role: str) -> AsyncGenerator[BatchResult, None]:
+        """The results of a batch that is over, in any order; some may be missing, some come twice."""
+        raise NotImplementedError
+
+    async def cancel(self, remote: str) -> BatchState:
+        """Ask the provider to stop; what is done stays done, and paid.
+
+        Raises:
+            UnknownBatchError: If the provider does not know it.
+        """
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        """Release connections."""
+        await self._client.close()
+        await self._reader.aclose()
+
+    def _http_client(self, endpoint: EndpointConfig) -> "httpx2.AsyncClient":
+        """HTTP as of a direct call: its headers and no others that identify somebody, and no redirects.
+
+        The SDKs also read keys, organisations and profiles from variables that no config names; a batch must not go to
+        another account than a direct call.
+        """
+        import httpx2
+
+        async def dress(request: httpx2.Request) -> None:
+            for name in ("authorization", "x-api-key", "openai-organization", "openai-project"):
+                request.headers.pop(name, None)
+            request.headers.update(self._headers)
+
+        return httpx2.AsyncClient(
+            follow_redirects=False,
+            timeout=httpx2.Timeout(_LOOK_TIMEOUT_S, connect=endpoint.connect_timeout_s),
+            event_hooks={"request": [dress]},
+        )
+
+    async def _ask(self, what: str, response: Awaitable[Any]) -> bytes:
+        """The body of an SDK's raw response.
+
+        Raises:
+            EndpointError: What went wrong.
+        """
+        try:
+            raw: bytes = (await response).http_response.content
+        except self._sdk.APIError as exc:
+            raise self._error(what, exc) from None  # the cause's text may hold secrets
+        return raw
+
+    async def _lines(self, what: str, path: str) -> AsyncGenerator[bytes, None]:
+        """The lines of a file of results, as they come; they are split at line feeds alone."""
+        import httpx2
+
+        try:
+            # By path: the address that a batch gives for its results may be another host's, which gets no key of ours.
+            response = await self._client.get(path, cast_to=httpx2.Response, stream=True, stream_cls=self._stream_class)
+        except self._sdk.APIError as exc:
+            raise self._error(what, exc) from None
+        rest = b""
+        try:
+            async for chunk in response.aiter_bytes():
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    yield line
+        except httpx2.HTTPError as exc:
+            raise TransientError(f"{what}: {self._said(exc)}", kind="network") from None
+        finally:
+            await response.aclose()
+        if rest:
+            yield rest
+
+    @property
+    def _stream_class(self) -> Any:
+        """Demanded by the SDKs' types, unused for raw responses."""
+        return self._sdk.AsyncStream[object]
+
+    def _error(self, what: str, exc: Any) -> EndpointError:
+        if isinstance(exc, self._sdk.APITimeoutError):
+            return TransientError(f"{what}: nothing came in time", kind="timeout")
+        if not isinstance(exc, self._sdk.APIStatusError):
+            return TransientError(f"{what}: {self._said(exc.__cause__ or exc)}", kind="network")
+        status, facts = exc.status_code, read_error(exc.response.content)
+        rule = classify(status, facts)
+        message = f"{what}: {self._redact(describe(rule, status, facts, base_url=self._base_url))}"
+        if rule.outcome == "refused":  # of a whole batch: that is no answer to any of its calls
+            return CallFailedError(message, kind=f"http_{status}", status=status)
+        if rule.outcome == "failed" and status in _NO_BATCH_API:
+            return UnknownBatchError(message, kind=f"http_{status}", status=status)
+        return error_of(rule, status, message, retry_after_s=parse_retry_after(exc.response.headers))
+
+    def _said(self, exc: BaseException) -> str:
+        return self._redact(" ".join(str(exc).split()))[:300] or type(exc).__name__
+
+    def _no_batches(self, exc: EndpointError) -> FatalEndpointError:
+        return FatalEndpointError(
+            f"{exc}. This server seems to have no batches; resume with --batch none to ask directly",
+            kind=exc.kind,
+            status=exc.status,
+        )
+
+    def _bad(self, what: str, raw: bytes) -> TransientError:
+        return TransientError(f"{what}: what came is none: {self._redact(gist(raw))}", kind="bad_reply", status=200)
+
+    def _read(self, raw: bytes, role: str) -> Reply | EndpointError:
+        """A reply, or what it means that it is none."""
+        try:
+            return self._reader.read_reply(raw, self._reader.roles[role])
+        except EndpointError as exc:
+            return exc
+
+    def _failed(self, status: int, facts: ErrorFacts | None, role: str) -> Reply | EndpointError:
+        """What the error of one request means: the same table as for a direct call."""
+        facts = facts or ErrorFacts(message="an error that says nothing")
+        try:
+            return self._reader.refused_or_raise(status, facts, self._reader.roles[role])
+        except EndpointError as exc:
+            return exc
+
+
+class UnknownBatchError(CallFailedError):
+    """The provider knows no such batch, or no batches at all."""
+
+
+# --- OpenAI
+
+
+class _OpenAIBatch(msgspec.Struct):
+    id: str
+    status: str
+    created_at: float = 0
+    metadata: Any = None
+    errors: Any = None
+    request_counts: Any = None
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+
+
+class _OpenAIPage(msgspec.Struct):
+    data: list[_OpenAIBatch]
+    has_more: bool = False
+
+
+class _File(msgspec.Struct):
+    id: str
+
+
+_OPENAI_STATUS: dict[str, Status] = {
+    "completed": "ended",
+    "expired": "expired",
+    "cancelled": "cancelled",
+    "failed": "failed",
+}
+"""The others (validating, in_progress, finalizing, cancelling, and what may be added) mean that it is going on."""
+
+
+class OpenAIBatches(BatchClient):
+    """OpenAI's Files and Batches; see :class:`BatchClient`."""
+
+    limits = Limits(50_000, 199_000_000)
+
+    def __init__(self, endpoint: EndpointConfig, roles: Mapping[str, RoleConfig], access: Access) -> None:
+        import openai
+
+        from proverbench.endpoints.openai import DEFAULT_BASE_URL, OpenAIEndpoint
+        from proverbench.endpoints.responses import ResponsesEndpoint
+
+        kind = ResponsesEndpoint if endpoint.api == "responses" else OpenAIEndpoint
+        self.default_base_url = DEFAULT_BASE_URL
+        self._url = f"/v1{kind.path}"
+        headers = {"Authorization": f"Bearer {access.key}"} if access.key else {}
+        super().__init__(endpoint, kind(endpoint, roles, access=access), access, headers)
+        self._sdk = openai
+        self._client = openai.AsyncOpenAI(
+            api_key="stands in the headers", base_url=self._base_url, max_retries=0, http_client=self._http
+        )
+
+    def line(self, custom_id: str, request: Request) -> bytes:
+        """A line of an input file."""
+        body = self._reader.body(request, stream=False)
+        return encode({"custom_id": custom_id, "method": "POST", "url": self._url, "body": body}) + b"\n"
+
+    async def submit(self, batch_id: str, file: BinaryIO) -> BatchState:
+        """Upload the file, then create the batch with our id in its metadata."""
+        what = "submitting a batch"
+        try:
+            uploaded = await self._ask(
+                what,
+                self._client.files.with_raw_response.create(
+                    file=(f"{batch_id}.jsonl", file), purpose="batch", timeout=_SUBMIT_TIMEOUT_S
+                ),
+            )
+            try:
+                file_id = decode(uploaded, _File).id
+            except ValueError:
+                raise self._bad("the description of an uploaded file", uploaded) from None
+            created = await self._ask(
+                what,
+                self._client.batches.with_raw_response.create(
+                    input_file_id=file_id,
+                    endpoint=self._url,
+                    completion_window="24h",
+                    metadata={_ID: batch_id},
+                    timeout=_SUBMIT_TIMEOUT_S,
+                ),
+            )
+        except UnknownBatchError as exc:
+            raise self._no_batches(exc) from None
+        return self._state(created)
+
+    async def find(self, batch_id: str, custom_ids: Collection[str], since: datetime, known: Collection[str]) -> Found:
+        """By our id in its metadata."""
+        after: dict[str, str] = {}
+        while True:
+            raw = await self._ask("listing batches", self._client.batches.with_raw_response.list(limit=_PAGE, **after))
+            try:
+                page = decode(raw, _OpenAIPage)
+            except ValueError:
+                raise self._bad("a list of batches", raw) from None
+            for batch in page.data:
+                if isinstance(batch.metadata, dict) and batch.metadata.get(_ID) == batch_id:
+                    return Found(_openai_state(batch))
+            if not page.has_more or not page.data or _before(page.data[-1].created_at, since):
+                return Found(None)
+            after = {"after": page.data[-1].id}
+
+    async def look(self, remote: str) -> BatchState:
+        """By its id."""
+        return self._state(await self._ask(f"batch {remote}", self._client.batches.with_raw_response.retrieve(remote)))
+
+    async def cancel(self, remote: str) -> BatchState:
+        """By its id; one that is over already is left as it is."""
+        try:
+            raw = await self._ask(f"batch {remote}", self._client.batches.with_raw_response.cancel(remote))
+        except UnknownBatchError:
+            raise
+        except CallFailedError:
+            return await self.look(remote)
+        return self._state(raw)
+
+    async def results(self, state: BatchState, role: str) -> AsyncGenerator[BatchResult, None]:
+        """The lines of its output file and its error file."""
+        for file_id in state.files:
+            async for raw in self._lines(f"the results of batch {state.remote}", f"/files/{file_id}/content"):
+                line = _read_line(raw, _OpenAILine)
+                if line is None:
+                    continue
+                if line.response is None:
+                    yield BatchResult(line.custom_id, self._undone(line.error, role))
+                elif line.response.status_code == 200:
+                    yield BatchResult(line.custom_id, self._read(bytes(line.response.body), role))
+                else:
+                    facts = read_error(bytes(line.response.body))
+                    yield BatchResult(line.custom_id, self._failed(line.response.status_code, facts, role))
+
+    def _undone(self, error: Any, role: str) -> Reply | EndpointError:
+        code = error.get("code") if isinstance(error, dict) else None
+        message = str(error.get("message")) if isinstance(error, dict) else "neither an answer nor an error came"
+        if code == EXPIRED:
+            return TransientError(message, kind=EXPIRED)
+        if code == CANCELLED:
+            return CallFailedError(message, kind=CANCELLED)
+        return self._failed(200, error_facts(error), role)
+
+    def _state(self, raw: bytes) -> BatchState:
+        try:
+            return _openai_state(decode(raw, _OpenAIBatch))
+        except ValueError:
+            raise self._bad("the description of a batch", raw) from None
+
+
+class _OpenAIResponse(msgspec.Struct):
+    status_code: int
+    body: msgspec.Raw
+
+
+class _OpenAILine(msgspec.Struct):
+    custom_id: str
+    response: _OpenAIResponse | None = None
+    error: Any = None
+
+
+def _openai_state(batch: _OpenAIBatch) -> BatchState:
+    status: Status = _OPENAI_STATUS.get(batch.status, "going")
+    counts = batch.request_counts if isinstance(batch.request_counts, dict) else {}
+    errors = batch.errors.get("data") if isinstance(batch.errors, dict) else None
+    found = [error for error in errors or () if isinstance(error, dict)]
+    why = "; ".join(str(error.get("message")) for error in found[:3])
+    return BatchState(
+        batch.id,
+        status,
+        total=_count(counts, "total"),
+        done=_count(counts, "completed") + _count(counts, "failed"),
+        why=why,
+        queue_full=status == "failed"
+        and any(error.get("code") == "token_limit_exceeded" or "nqueued token" in why for error in found),
+        files=tuple(filter(None, (batch.output_file_id, batch.error_file_id))),
+    )
+
+
+# --- Anthropic
+
+
+class _MessageBatch(msgspec.Struct):
+    id: str
+    processing_status: str
+    request_counts: dict[str, Any] = {}
+    created_at: str = ""
+    cancel_initiated_at: str | None = None
+
+
+class _MessageBatchPage(msgspec.Struct):
+    data: list[_MessageBatch]
+    has_more: bool = False
+
+
+class _Result(msgspec.Struct):
+    type: str
+    message: msgspec.Raw = msgspec.Raw(b"null")
+    error: Any = None
+
+
+class _ResultLine(msgspec.Struct):
+    custom_id: str
+    result: _Result
+
+
+class _RequestLine(msgspec.Struct):
+    custom_id: str
+    params: dict[str, Any]
+
+
+class AnthropicBatches(BatchClient):
+    """Anthropic's Message Batches; see :class:`BatchClient`.
+
+    They carry nothing of ours but the requests' custom ids, which come back with the results alone.
+    """
+
+    # The provider takes 100,000 requests and 256 MB; the SDK builds the whole body in memory, several times over.
+    limits = Limits(100_000, 64_000_000)
+
+    def __init__(self, endpoint: EndpointConfig, roles: Mapping[str, RoleConfig], access: Access) -> None:
+        import anthropic
+
+        from proverbench.endpoints.anthropic import DEFAULT_BASE_URL, VERSION, AnthropicEndpoint
+
+        self.default_base_url = DEFAULT_BASE_URL
+        headers = {"anthropic-version": VERSION, **({"x-api-key": access.key} if access.key else {})}
+        super().__init__(endpoint, AnthropicEndpoint(endpoint, roles, access=access), access, headers)
+        self._sdk = anthropic
+        self._client = anthropic.AsyncAnthropic(
+            api_key="stands in the headers",
+            base_url=self._base_url.removesuffix("/v1"),
+            max_retries=0,
+            http_client=self._http,
+        )
+
+    def line(self, custom_id: str, request: Request) -> bytes:
+        """One of the requests of a batch."""
+        return encode({"custom_id": custom_id, "params": self._reader.body(request, stream=False)}) + b"\n"
+
+    async def submit(self, batch_id: str, file: BinaryIO) -> BatchState:
+        """All requests in one body."""
+        lines = (msgspec.json.decode(line, type=_RequestLine) for line in file)
+        requests = [{"custom_id": line.custom_id, "params": line.params} for line in lines]
+        create = self._client.messages.batches.with_raw_response.create
+        try:
+            raw = await self._ask("submitting a batch", create(requests=requests, timeout=_SUBMIT_TIMEOUT_S))
+        except UnknownBatchError as exc:
+            raise self._no_batches(exc) from None
+        return self._state(raw)
+
+    async def find(self, batch_id: str, custom_ids: Collection[str], since: datetime, known: Collection[str]) -> Found:
+        """Among the batches of as many requests, the one whose first result is of ours."""
+        after: dict[str, str] = {}
+        undecided = []
+        while True:
+            raw = await self._ask(
+                "listing batches", self._client.messages.batches.with_raw_response.list(limit=_PAGE, **after)
+            )
+            try:
+                page = decode(raw, _MessageBatchPage)
+            except ValueError:
+                raise self._bad("a list of batches", raw) from None
+            recent = [batch for batch in page.data if not _before(batch.created_at, since)]
+            for batch in recent:
+                state = _message_batch_state(batch)
+                if batch.id in known or state.total != len(custom_ids):
+                    continue
+                if not state.over:
+                    undecided.append(batch.id)
+                elif await self._is_of(batch.id, custom_ids):
+                    return Found(state)
+            if not page.has_more or len(recent) < len(page.data):
+                return Found(None, undecided)
+            after = {"after_id": page.data[-1].id}
+
+    async def _is_of(self, remote: str, custom_ids: Collection[str]) -> bool:
+        lines = self._lines(f"the results of batch {remote}", _results_path(remote))
+        try:
+            async for raw in lines:
+                line = _read_line(raw, _ResultLine)
+                if line is not None:
+                    return line.custom_id in custom_ids
+        except UnknownBatchError:
+            pass  # its results are not kept any more, so it is none of this run's
+        finally:
+            await lines.aclose()
+        return False
+
+    async def look(self, remote: str) -> BatchState:
+        """By its id."""
+        retrieve = self._client.messages.batches.with_raw_response.retrieve
+        return self._state(await self._ask(f"batch {remote}", retrieve(remote)))
+
+    async def cancel(self, remote: str) -> BatchState:
+        """By its id; one that is over already is left as it is."""
+        try:
+            raw = await self._ask(f"batch {remote}", self._client.messages.batches.with_raw_response.cancel(remote))
+        except UnknownBatchError:
+            raise
+        except CallFailedError:
+            return await self.look(remote)
+        return self._state(raw)
+
+    async def results(self, state: BatchState, role: str) -> AsyncGenerator[BatchResult, None]:
+        """The lines of its results."""
+        async for raw in self._lines(f"the results of batch {state.remote}", _results_path(state.remote)):
+            line = _read_line(raw, _ResultLine)
+            if line is None:
+                continue
+            result = line.result
+            outcome: Reply | EndpointError
+            if result.type == "succeeded":
+                outcome = self._read(bytes(result.message), role)
+            elif result.type == "expired":
+                outcome = TransientError("the batch expired before this request's turn", kind=EXPIRED)
+            elif result.type == "canceled":
+                outcome = CallFailedError("the batch was cancelled before this request's turn", kind=CANCELLED)
+            else:
+                outcome = self._failed(200, error_facts(result.error), role)
+            yield BatchResult(line.custom_id, outcome)
+
+    def _state(self, raw: bytes) -> BatchState:
+        try:
+            return _message_batch_state(decode(raw, _MessageBatch))
+        except ValueError:
+            raise self._bad("the description of a batch", raw) from None
+
+
+def _results_path(remote: str) -> str:
+    return f"/v1/messages/batches/{remote}/results"
+
+
+def _message_batch_state(batch: _MessageBatch) -> BatchState:
+    counts = {name: _count(batch.request_counts, name) for name in batch.request_counts}
+    total = sum(counts.values())
+    status: Status = "going"
+    if batch.processing_status == "ended":
+        cancelled, expired = counts.get("canceled"), counts.get("expired")
+        status = "cancelled" if cancelled else "expired" if expired else "ended"
+    return BatchState(batch.id, status, total=total, done=total - counts.get("processing", 0))
+
+
+# --- both
+
+
+class BatchClients:
+    """The clients of a config's endpoints, made when they are first needed.
+
+    Args:
+        config: The config file as read; the variables that hold its keys are set.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._made: dict[str, BatchClient] = {}
+
+    def of(self, role: str) -> BatchClient:
+        """The client of the role's endpoint.
+
+        Raises:
+            ConfigError: If endpoints of its kind have no batches.
+        """
+        endpoint = self._config.roles[role].endpoint
+        if endpoint.name not in self._made:
+            refuse_unbatchable(self._config, [role])
+            roles = {name: r for name, r in self._config.roles.items() if r.endpoint.name == endpoint.name}
+            kind = AnthropicBatches if endpoint.kind == "anthropic" else OpenAIBatches
+            self._made[endpoint.name] = kind(endpoint, roles, read_access(endpoint))
+        return self._made[endpoint.name]
+
+    async def aclose(self) -> None:
+        """Release connections."""
+        for client in self._made.values():
+            await client.aclose()
+
+
+def refuse_unbatchable(config: Config, roles: Collection[str]) -> None:
+    """Make sure that the endpoints of ``roles`` may have batches.
+
+    Raises:
+        ConfigError: Names every role whose endpoint cannot.
+    """
+    faults = [
+        f"{config.path}: {role}: endpoints of kind {config.roles[role].endpoint.kind!r} have no batches; "
+        f"leave {role} out of --batch (--batch none: every role is asked directly)"
+        for role in roles
+        if role in config.roles and config.roles[role].endpoint.kind not in BATCH_KINDS
+    ]
+    if faults:
+        raise ConfigError.of(faults)
+
+
+def _read_line(raw: bytes, wanted: Any) -> Any:
+    """A line of results; None when it is empty or none. Its requests then count as missing, and are asked again."""
+    if not raw.strip():
+        return None
+    try:
+        return msgspec.json.decode(raw, type=wanted)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    try:  # what msgspec refuses (lone surrogates, NaN) in a form that it takes, where it takes raw values
+        data = json.loads(raw.decode("utf-8", "replace"), strict=False)
+        holder = data.get("response") or data.get("result")
+        for name in ("body", "message"):
+            if isinstance(holder, dict) and name in holder:
+                holder[name] = msgspec.Raw(json.dumps(holder[name]).encode())
+        return msgspec.convert(data, type=wanted)
+    except (msgspec.MsgspecError, ValueError, AttributeError, RecursionError):
+        return None
+
+
+def _before(at: float | str, since: datetime) -> bool:
+    """Whether a batch is too old to be one that was submitted after ``since``; unreadable times are not."""
+    try:
+        when = datetime.fromtimestamp(at, UTC) if isinstance(at, float | int) else datetime.fromisoformat(at)
+    except (ValueError, OverflowError, OSError):
+        return False
+    return when.replace(tzinfo=when.tzinfo or UTC) < since - _CLOCK_SKEW
+
+
+def _count(table: Mapping[str, Any], name: str) -> int:
+    value = table.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
