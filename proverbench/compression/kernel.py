@@ -113,8 +113,8 @@ class LeanKernel:
         messages = _compiler_messages(done.stdout)
         if done.returncode < 0:
             raise StoppedError(f"{relative}: the Lean compiler was ended by {_signal(done.returncode)}; no verdict")
-        if any("excessive memory" in message for message in messages):
-            raise StoppedError(f"{relative}: the Lean compiler used more than its memory limit; no verdict")
+        if b"INTERNAL PANIC" in done.stderr or any("excessive memory" in message for message in messages):
+            raise StoppedError(f"{relative}: the Lean compiler used more than its memory limit, or broke; no verdict")
         ok = done.returncode == 0 and olean.is_file()
         if not ok and not messages:
             messages = (f"{relative}: Lean ended with {done.returncode}: {_tail(done.stderr)}",)
