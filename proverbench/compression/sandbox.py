@@ -130,7 +130,6 @@ def _make_readonly(libc: ctypes.CDLL, target: Path) -> None:
 
 
 def _become_first_process(libc: ctypes.CDLL, root: Path, spec: dict[str, int]) -> None:
-    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     become_nobody = os.getuid() == 0 and f" {_NOBODY} " in Path("/proc/self/uid_map").read_text()
     # Where the system's own /proc is partly hidden (containers), a new one is refused; nothing here needs it.
     with contextlib.suppress(OSError):
@@ -146,6 +145,8 @@ def _become_first_process(libc: ctypes.CDLL, root: Path, spec: dict[str, int]) -
         os.setgroups([])
         os.setresgid(_NOBODY, _NOBODY, _NOBODY)
         os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+    # Last, because a change of user takes it back: when the process outside dies, everything in here dies.
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 if __name__ == "__main__":
