@@ -33,7 +33,8 @@ def resampled_rates(earned: Floats, possible: Floats, seed: int) -> Floats:
 def held(replicates: Floats, truth: float) -> float:
     """Share of the columns whose percentile interval contains the truth; a column without a defined one is no run."""
     defined = replicates[:, ~np.isnan(replicates).all(axis=0)]
-    low, high = np.nanpercentile(defined, [2.5, 97.5], axis=0)
+    percentile = np.nanpercentile if np.isnan(defined).any() else np.percentile  # the first is slow
+    low, high = percentile(defined, [2.5, 97.5], axis=0)
     return float(np.mean((low <= truth) & (truth <= high)))
 
 

@@ -2,5 +2,5 @@
 
 from hypothesis import settings
 
-settings.register_profile("metrics", deadline=None, max_examples=60)
+settings.register_profile("metrics", deadline=None, max_examples=25)
 settings.load_profile("metrics")
