@@ -66,10 +66,12 @@ def render(sources: Sources, key: CallKey) -> Rendered:
         KeyError: If the run has no template for the role, or lacks the reply that the prompt is made from.
     """
     identity = sources.manifest.identity
-    template = sources.templates[key.role]
     number = sources.plan.number(key)
     if number is None:
         raise KeyError(key.text)
+    template = sources.templates.get(key.role)
+    if template is None:
+        return Rendered(_kept_prompt(sources, key, number), 0, 0)
     proof = number if key.role == "policy" else number // sources.plan.repeats
     row = sources.plan.row(proof)
     if key.role == "policy":
@@ -87,6 +89,23 @@ def render(sources: Sources, key: CallKey) -> Rendered:
         raise KeyError(key.text)
     verdict = read_judgment(sources.calls.call_at(offset), identity.roles["verifier"], len(generation.steps))
     return render_meta(template, row, generation.steps, verdict, **options)
+
+
+def _kept_prompt(sources: Sources, key: CallKey, number: int) -> str:
+    """The prompt of an imported run's call, which came with its answer, or with another judgment's of the same proof.
+
+    Raises:
+        KeyError: If none is there.
+    """
+    repeats = sources.plan.repeats
+    first = number // repeats * repeats
+    same = (number, *range(first, first + repeats)) if key.role == "verifier" else (number,)
+    for other in same:
+        offset = sources.ledger.offset(key.role, other)
+        prompt = None if offset is None else sources.calls.call_at(offset).prompt
+        if prompt is not None:
+            return prompt
+    raise KeyError(key.text)
 
 
 def proof_steps(sources: Sources, proof: int) -> Generation | None:

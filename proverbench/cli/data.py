@@ -12,7 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from proverbench.cli.common import EXIT_BAD_INPUT, HandlesErrors
+from proverbench.cli.common import EXIT_BAD_INPUT, EXIT_COMPLETE, EXIT_INCOMPLETE, HandlesErrors
 from proverbench.data import (
     Dataset,
     describe,
@@ -280,11 +280,12 @@ def _columns(_ctx: click.Context, _param: click.Parameter, values: Iterable[str]
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["processbench", "hard2verify", "gradingbench", "opc", "csv"]),
+    type=click.Choice(["processbench", "hard2verify", "gradingbench", "opc", "csv", "published"]),
     required=True,
     help="What the source is.",
 )
-@click.option("--output", type=_FILE, required=True, help="JSONL file to write.")
+@click.option("--output", type=_FILE, required=True, help="JSONL file to write; of published, the run's folder.")
+@click.option("--data", type=_FILE, metavar="FILE", help="published: the data file that the run was made from.")
 @click.option(
     "--column",
     "columns",
@@ -305,22 +306,26 @@ def _columns(_ctx: click.Context, _param: click.Parameter, values: Iterable[str]
 )
 @click.option("--correct-from", type=float, help="gradingbench: points from which a proof is correct. [default: 7]")
 @_JSON
+@click.pass_context
 def import_(
+    ctx: click.Context,
     source: Path,
     format_: str,
     output: Path,
+    data: Path | None,
     columns: dict[str, str],
     label: Any,
     split: Any,
     correct_from: float | None,
     as_json: bool,
 ) -> None:
-    """Turn other people's labelled proofs into a data file.
+    """Turn other people's labelled proofs into a data file, or a run of the published evaluator into one of ours.
 
     A label that names the first wrong step is recorded as a fatal error there. What was decided and what was left out
     is printed; docs/data.md has the details of each format.
 
     \b
+    proverbench data import --format published RESULTS --data test.jsonl --output runs/published
     proverbench data import --format processbench gsm8k.json --output gsm8k.jsonl
     proverbench data import --format csv graded.csv --label verdict --column proof=Answer \\
         --column label=Grade --output graded.jsonl
@@ -331,6 +336,10 @@ def import_(
         raise click.UsageError("--column, --label and --split are for --format csv")
     if format_ != "gradingbench" and correct_from is not None:
         raise click.UsageError("--correct-from is for --format gradingbench")
+    if format_ != "published" and data is not None:
+        raise click.UsageError("--data is for --format published")
+    if format_ == "published":
+        ctx.exit(_import_run(source, data, output, as_json=as_json))
     if format_ == "csv":
         imported = importers.import_csv(source, importers.CsvOptions(columns, label, split))
     elif format_ == "gradingbench":
@@ -351,6 +360,46 @@ def import_(
         click.echo(f"left out: {count} {'row' if count == 1 else 'rows'}: {reason}")
     for note in imported.notes:
         click.echo(textwrap.fill(f"note: {note}", 80, subsequent_indent="      "))
+
+
+def _import_run(source: Path, data: Path | None, output: Path, *, as_json: bool) -> int:
+    """Save a run of the published evaluator as one of ours; its scores must be what they were."""
+    from proverbench.published import load_published
+    from proverbench.runfolder import write_derived
+    from proverbench.session import Session, refuse_taken
+
+    refuse_taken(output)
+    run = load_published(source, data=data)
+    session = Session.create(output, run.draft)
+    try:
+        summary = write_derived(session.sources)
+    finally:
+        session.release()
+    differences = run.differences(summary)
+    if as_json:
+        report = {
+            "output": str(output),
+            "records": summary.splits["all"].completed_records,
+            "closed_unanswered": summary.closed_unanswered,
+            "notes": run.notes,
+            "differences": differences,
+        }
+        click.echo(json.dumps(report, ensure_ascii=False, indent=2))
+        return EXIT_INCOMPLETE if differences else EXIT_COMPLETE
+    whole = summary.splits["all"]
+    click.echo(f"{output}: {whole.completed_records} of {whole.expected_records} proofs of a {summary.task} run")
+    if summary.closed_unanswered:
+        click.echo(f"  {summary.closed_unanswered} calls never got an answer and count as zero credit, as they did")
+    for note in run.notes:
+        click.echo(textwrap.fill(f"note: {note}", 80, subsequent_indent="      "))
+    for difference in differences:
+        click.echo(textwrap.fill(f"scores differ: {difference}", 80, subsequent_indent="      "), err=True)
+    if differences:
+        return EXIT_INCOMPLETE
+    scored = [name for name, metrics in run.scores.items() if metrics is not None]
+    click.echo(f"  scores of {', '.join(scored)} are what they were" if scored else "  it has no scores yet")
+    click.echo(f"look into it with: proverbench inspect {output}")
+    return EXIT_COMPLETE
 
 
 def _kind(rows: list[Problem]) -> str:
