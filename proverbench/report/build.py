@@ -8,20 +8,23 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from importlib.resources import files
-from itertools import count
 from pathlib import Path
 from typing import Any
 
+from proverbench.comparability import ASPECTS, changed_problems, differences, names_of, valid_rate_warnings
 from proverbench.data import splits
+from proverbench.errors import RunMismatchError
 from proverbench.journal import exact_text
 from proverbench.metrics.agreement import human_agreement, repeat_agreement, step_confusion
 from proverbench.metrics.arrays import ArrayBuilder, JudgmentArrays
 from proverbench.metrics.breakdown import breakdown
 from proverbench.metrics.comparison import compare_runs
-from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_curve
+from proverbench.metrics.voting import best_threshold, pass_at_k, voting_curve
 from proverbench.parsing import decode_field, error_items
-from proverbench.records import GIVEN, CallKey, CallLine, Judgment, Manifest, Problem, ProofRecord, Row, Summary
+from proverbench.records import CallKey, CallLine, Judgment, Manifest, Problem, ProofRecord, Row, Summary
 from proverbench.runfolder import RunFolder, timing
+from proverbench.saved import SavedRun, call_cost
+from proverbench.saved import names_of as names_of_paths
 from proverbench.version import SCORED_BY
 
 ACCEPTS, MISSING, INVALID_FROM = -1, -2, -10
@@ -307,7 +310,7 @@ def _overview(run: _Run) -> dict[str, Any]:
         "missing": {role: count for role, count in run.missing.items() if count},
         "closed_unanswered": summary.closed_unanswered,
         "warnings": summary.warnings,
-        "splits": {name: _split(run, name, times) for name in splits(run.rows.values())},
+        "splits": {name: _split(run, name) for name in splits(run.rows.values())},
     }
 
 
@@ -322,7 +325,7 @@ def _asked(run: _Run) -> dict[str, int]:
     return asked
 
 
-def _split(run: _Run, name: str, times: dict[str, Any]) -> dict[str, Any]:
+def _split(run: _Run, name: str) -> dict[str, Any]:
     split = run.summary.splits[name]
     shown: dict[str, Any] = {
         "selected_rows": split.selected_rows,
@@ -334,14 +337,14 @@ def _split(run: _Run, name: str, times: dict[str, Any]) -> dict[str, Any]:
         "bounds": split.bounds,
     }
     if split.metrics is not None:
-        shown["plots"] = _plots(run, run.arrays.split(name), times)
+        shown["plots"] = _plots(run, run.arrays.split(name))
     return shown
 
 
-def _plots(run: _Run, arrays: JudgmentArrays, times: dict[str, Any]) -> dict[str, Any]:
+def _plots(run: _Run, arrays: JudgmentArrays) -> dict[str, Any]:
     manifest = run.folder.manifest
     task, meta = manifest.identity.task, manifest.extent.meta
-    cost = _cost(run, times)
+    cost = call_cost(SavedRun(run.name, run.folder.path, run.folder, run.summary, arrays))
     plots: dict[str, Any] = {
         "voting": [_light(row) for row in voting_curve(arrays, cost=cost)],
         "cost_unit": cost.unit if cost else None,
@@ -371,48 +374,63 @@ def _light(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _cost(run: _Run, times: dict[str, Any]) -> Cost | None:
-    """What a proof and a judgment cost on average over the whole run: in dollars if priced, else in tokens."""
-    means: dict[str, dict[str, float]] = {"USD": {}, "tokens": {}}
-    roles = [role for role, settings in run.folder.manifest.identity.roles.items() if settings.kind != GIVEN]
-    needed = [role for role in ("policy", "verifier") if role in roles]
-    for role in needed:
-        usage = run.summary.usage.get(role, {})
-        known = usage.get("calls", 0) - usage.get("calls_of_unknown_usage", 0)
-        if known:
-            means["tokens"][role] = (usage.get("input", 0) + usage.get("output", 0)) / known
-        calls = times["roles"].get(role, {})
-        if known and calls.get("cost_usd") is not None:
-            means["USD"][role] = calls["cost_usd"] / known
-    for unit, found in means.items():
-        if all(role in found for role in needed) and sum(found.values()) > 0:
-            return Cost(unit=unit, per_proof=found.get("policy", 0.0), per_judgment=found["verifier"])
-    return None
-
-
 # ---------------------------------------------------------------- several runs
 
 
 def _comparisons(runs: Sequence[_Run]) -> Iterator[dict[str, Any]]:
-    """For each task and split that at least two runs have completed: the paired differences."""
+    """For each task and split that at least two runs have completed: the paired differences, or why there are none."""
     for task in ("prover", "verifier"):
         chosen = [run for run in runs if run.folder.manifest.identity.task == task]
-        names = dict.fromkeys(name for run in chosen for name in run.summary.splits)
-        for split in names:
+        refused = False
+        for split in dict.fromkeys(name for run in chosen for name in run.summary.splits):
             ready = [run for run in chosen if split in run.summary.splits and run.summary.splits[split].metrics]
             if len(ready) < 2:
                 continue
-            shown: dict[str, Any] = {"task": task, "split": split, "runs": [run.name for run in ready]}
-            try:
-                found = compare_runs(
-                    {run.name: run.arrays.split(split) for run in ready},
-                    metrics=[metric for metric in HEADLINES[task] if not metric.startswith("meta_")],
-                )
-            except ValueError as exc:
-                yield shown | {"reason": str(exc), "pairs": [], "ranks": []}
-                continue
-            pairs = [_light(row) for row in found["pairs"]]
-            yield shown | {**found, "pairs": pairs, "reason": None}
+            groups = _comparable(ready)
+            if len(groups) > 1 and not refused:
+                refused = True  # once a task: it is the same for every split
+                found = differences({run.name: run.folder.manifest for run in ready})
+                why = "; ".join(map(str, names_of(found, "refuses")))
+                yield {"task": task, "split": split, "runs": [run.name for run in ready], "reason": why}
+            for group in groups:
+                if len(group) > 1:
+                    yield {"task": task, "split": split, "runs": [run.name for run in group], **_compare(group, split)}
+
+
+def _comparable(runs: Sequence[_Run]) -> list[list[_Run]]:
+    """Runs that differ in nothing that refuses a comparison, together."""
+    groups: dict[tuple[str, ...], list[_Run]] = {}
+    for run in runs:
+        manifest = run.folder.manifest
+        task = manifest.identity.task
+        key = tuple(str(aspect.read(manifest)) for aspect in ASPECTS if aspect.weight(task) == "refuses")
+        groups.setdefault(key, []).append(run)
+    return list(groups.values())
+
+
+def _compare(runs: Sequence[_Run], split: str) -> dict[str, Any]:
+    manifests = {run.name: run.folder.manifest for run in runs}
+    task = runs[0].folder.manifest.identity.task
+    meta = all(manifest.extent.meta for manifest in manifests.values())
+    found = differences(manifests)
+    metrics = [name for name in HEADLINES[task] if meta or not name.startswith("meta_")]
+    if any(difference.aspect == "samples" for difference in found):
+        metrics = [name for name in metrics if name != "pass_any_sample"]
+    try:
+        result = compare_runs({run.name: run.arrays.split(split) for run in runs}, metrics=metrics, meta=meta)
+    except ValueError as exc:
+        return {"reason": str(exc)}
+    scores = {run.name: run.summary.splits[split].metrics or {} for run in runs}
+    warnings = [str(difference) for difference in names_of(found, "warns")] + valid_rate_warnings(scores)
+    warnings += changed_problems({run.name: list(run.rows.values()) for run in runs})
+    return {
+        "reason": None,
+        "warnings": warnings,
+        "problems": result["problems"],
+        "left_out": result["left_out"],
+        "pairs": [_light(row) for row in result["pairs"]],
+        "ranks": result["ranks"],
+    }
 
 
 def published_table() -> list[dict[str, Any]]:
@@ -546,18 +564,15 @@ def open_runs(paths: Sequence[Path], *, published: bool = False) -> Iterator[Rep
     """The report of the runs in some folders, named after them; the folders stay open as long as it is used.
 
     Raises:
-        JournalError: If a folder is no run, or is damaged.
+        RunMismatchError: If a folder is no run, or is given twice.
+        JournalError: If a run is damaged.
     """
-    folders: list[tuple[str, RunFolder]] = []
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise RunMismatchError("a run is given twice")
     with ExitStack() as stack:
+        folders = []
         for path in paths:
             folder = RunFolder(path)
             stack.callback(folder.close)
-            folders.append((_free_name(path.resolve().name, [name for name, _ in folders]), folder))
-        yield Report(folders, published=published)
-
-
-def _free_name(name: str, taken: Sequence[str]) -> str:
-    """``name``, or ``name (2)`` and so on where it is taken."""
-    candidates = (name if number == 1 else f"{name} ({number})" for number in count(1))
-    return next(candidate for candidate in candidates if candidate not in taken)
+            folders.append(folder)
+        yield Report(list(zip(names_of_paths(paths), folders, strict=True)), published=published)

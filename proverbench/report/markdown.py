@@ -87,7 +87,7 @@ def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:
     yield f"#### {TASKS[comparison['task']]}, {escape(comparison['split'])}: paired differences"
     yield ""
     if comparison["reason"]:
-        yield f"Not compared: {escape(comparison['reason'])}."
+        yield f"Not compared: {escape(comparison['reason'])}"
         return
     yield from _table(
         ["metric", "first", "second", "difference", "95 % interval", "p (Holm)", ""],
@@ -98,12 +98,15 @@ def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:
                 escape(row["second"]),
                 f"{100 * row['difference']:+.1f}",
                 "–" if row["interval"]["low"] is None else "{:.1f} to {:.1f}".format(*_ends(row["interval"])),
-                f"{row['p_holm']:.3f}",
+                "< 0.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}",
                 escape(row["verdict"]),
             ]
             for row in comparison["pairs"]
         ],
     )
+    if comparison["warnings"]:
+        yield ""
+        yield from (f"- {escape(warning)}" for warning in comparison["warnings"])
 
 
 def _published(head: Mapping[str, Any]) -> Iterator[str]:

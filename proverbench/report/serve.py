@@ -32,7 +32,8 @@ class Followed:
         published: Whether to show the published results.
 
     Raises:
-        JournalError: If a folder is no run, or is damaged.
+        RunMismatchError: If a folder is no run, or is given twice.
+        JournalError: If a run is damaged.
     """
 
     def __init__(self, paths: Sequence[Path], *, published: bool = False) -> None:

@@ -408,8 +408,8 @@
     const metric = HEADLINE[task];
     const runs = head.runs.filter((run) => run.task === task);
     const splits = [...new Set(runs.flatMap((run) => Object.keys(run.splits)))].filter((name) => runs.some((run) => run.splits[name]?.metrics));
-    const found = head.comparisons.find((comparison) => comparison.task === task && comparison.split === "all");
-    const rank = (run) => found?.ranks.find((row) => row.metric === metric && row.run === run.name);
+    const compared = head.comparisons.filter((comparison) => comparison.task === task && comparison.split === "all" && !comparison.reason);
+    const rank = (run) => (compared.length === 1 ? compared[0].ranks.find((row) => row.metric === metric && row.run === run.name) : undefined);
     const columns = [
       { key: "run", label: "Run", value: (run) => run.name, show: (run) => [h("a", { href: `#/run/${encodeURIComponent(run.name)}` }, run.name), h("div", { class: "small" }, task === "prover" ? `${roleOf(run, "policy").model}, judged by ${roleOf(run, "verifier").model}` : roleOf(run, "verifier").model), run.complete ? null : h("span", { class: "chip bad" }, "UNFINISHED")] },
       ...splits.map((name) => ({
@@ -436,12 +436,12 @@
     if (!found.length) return h("p", { class: "small" }, "Differences are shown between runs that are complete.");
     return h(
       "details",
-      { class: "all-metrics", open: found.some((comparison) => comparison.pairs.length > 0 && comparison.pairs.length <= 12) },
+      { class: "all-metrics", open: found.some((comparison) => comparison.reason || comparison.pairs.length <= 12) },
       h("summary", null, "Paired differences"),
       found.map((comparison) => {
-        if (comparison.reason) return h("p", null, `${comparison.split}: not compared, because ${comparison.reason}.`);
+        if (comparison.reason) return h("p", { class: "callout warn" }, h("b", null, `Not compared: ${comparison.runs.join(", ")}. `), PB.visible(comparison.reason));
         const left = Object.entries(comparison.left_out).filter(([, lost]) => lost);
-        return table({
+        const shown = table({
           caption: `Split ${comparison.split}: first minus second, on the ${number(comparison.problems)} problems that all runs have${left.length ? ` (left out: ${left.map(([name, lost]) => `${lost} of ${name}`).join(", ")})` : ""}; p by exchanging runs within problems, adjusted by Holm over the pairs of a metric.`,
           columns: [
             { key: "metric", label: "Metric", show: (row) => label(row.metric) },
@@ -454,6 +454,8 @@
           ],
           rows: comparison.pairs,
         });
+        const warnings = comparison.warnings.length ? h("ul", { class: "small" }, comparison.warnings.map((warning) => h("li", null, PB.visible(warning)))) : null;
+        return [shown, warnings];
       }),
     );
   }

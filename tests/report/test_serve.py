@@ -1,0 +1,76 @@
+import json
+import shutil
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from proverbench.report.serve import Followed, make_server
+from tests.report.conftest import DATA
+
+
+@contextmanager
+def serving(*runs) -> Iterator[str]:
+    followed = Followed(runs)
+    server = make_server(followed, 0)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+        followed.close()
+
+
+def get(url, **headers):
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as reply:
+        return reply.read().decode()
+
+
+def test_it_answers_localhost_only_and_only_what_there_is():
+    with serving(DATA / "prover") as origin:
+        assert "<title>proverbench · prover</title>" in get(origin)
+        version = get(f"{origin}/version")
+        head = json.loads(get(f"{origin}/model.json"))
+        assert head["version"] == version
+        assert head["live"]
+        assert json.loads(get(f"{origin}/chunk/0.json?v={version}"))["proofs"]
+        for path, headers, status in (
+            ("/", {"Host": "evil.example:80"}, 403),
+            ("/version", {"Host": "localhost"}, 403),
+            ("/chunk/99.json?v=" + version, {}, 410),
+            ("/chunk/0.json?v=old", {}, 410),
+            ("/../manifest.json", {}, 404),
+            ("/calls.jsonl", {}, 404),
+        ):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                get(origin + path, **headers)
+            assert refused.value.code == status
+            refused.value.close()
+
+
+def test_the_page_follows_a_run_that_is_still_going(opened, tmp_path):
+    run = tmp_path / "going"
+    shutil.copytree(DATA / "prover", run)
+    lines = (DATA / "prover" / "calls.jsonl").read_bytes().splitlines(keepends=True)
+    (run / "calls.jsonl").write_bytes(b"".join(lines[:60]))
+    with serving(run) as origin:
+        page = opened(f"{origin}/", "#/")
+        assert page.text(".chip.bad") == "UNFINISHED"
+        assert "follows the run" in page.text(".callout.bad")
+        (run / "calls.jsonl").write_bytes(b"".join(lines))
+        page.until(lambda: page.page.locator(".chip.good").count() == 1)
+        page.page.get_by_role("link", name="Proofs", exact=True).click()
+        page.page.wait_for_selector(".judgments")
+
+
+def test_a_port_that_is_taken_is_told(command):
+    with serving(DATA / "judge") as origin:
+        ended = command("view", DATA / "judge", "--port", origin.rsplit(":", 1)[1])
+    assert ended.code == 2
+    assert "--port" in ended.err
