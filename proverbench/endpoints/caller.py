@@ -94,6 +94,14 @@ class EndpointCaller:
         self.limiter.refund()
         self.limiter.release()
 
+    def resize(
+        self, concurrency: int, requests_per_minute: int | None = None, tokens_per_minute: int | None = None
+    ) -> None:
+        """Take another part of limits that several processes share (``Limiter.resize``)."""
+        self.limiter.resize(concurrency, requests_per_minute)
+        if self._tokens and tokens_per_minute is not None:
+            self._tokens.resize(tokens_per_minute)
+
     async def call(self, request: Request) -> Outcome:
         """Ask, with retries, in the slot that is held; see the protocol.
 
@@ -204,7 +212,7 @@ class EndpointCaller:
             try:
                 await self._sleep(wait)
             except asyncio.CancelledError:
-                self._tokens.take(-expected)
+                self._tokens.settle(-expected)
                 raise
         return expected
 
@@ -215,7 +223,7 @@ class EndpointCaller:
         if usage:
             self._output_guess += _GUESS_WEIGHT * (usage.output - self._output_guess)
         used = usage.total if usage else expected if reply else 0.0
-        self._tokens.take(used - expected)
+        self._tokens.settle(used - expected)
 
     def _remark(self, role: str, reply: Reply) -> None:
         """Note, once each, what the user should know of the replies."""

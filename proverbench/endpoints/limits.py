@@ -21,6 +21,8 @@ _PAUSE_AFTER = 3
 """Refusals without an answer between them after which a hint to wait is taken to be meant for everyone."""
 _ACCEPTED_AFTER_S = 5.0
 """Overload is told at once: an attempt that is not refused in this time is accepted, however long its answer takes."""
+_BURST = 32
+"""So many slots are given before the loop turns; thousands of calls begun in one turn would starve its sockets."""
 _MAX_PAUSE_S = 300.0
 _ROUNDING_S = 0.001
 """Sleeps end a little late, so that a clock that is read a little early does not make them start again."""
@@ -65,6 +67,7 @@ class Bucket:
     """
 
     def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
+        self._per_minute = per_minute
         self._capacity = float(max(1, per_minute // 60))
         self._rate = (per_minute - self._capacity + 1) / 60
         self._clock = clock
@@ -88,9 +91,32 @@ class Bucket:
         self._level = min(self._capacity, self._level - amount)
         return max(0.0, -self._level / self._rate)
 
+    def resize(self, per_minute: int) -> None:
+        """Refill at another rate from now on.
+
+        A change costs what is in the bucket and a unit more, so that buckets that share an allowance, and pass parts of
+        it to each other, keep it together in any minute.
+        """
+        if per_minute == self._per_minute:
+            return
+        self._refill()
+        self._per_minute = per_minute
+        self._capacity = float(max(1, per_minute // 60))
+        self._rate = (per_minute - self._capacity + 1) / 60
+        self._level = min(self._level - 1.0, 0.0)
+
+    def settle(self, amount: float) -> None:
+        """Correct what was taken on an estimate: positive for more, negative for less.
+
+        What was taken too much has been waited for already, so it may be spent at once, up to a minute's worth.
+        """
+        self._refill()
+        self._level = min(60 * self._rate, self._level - amount)
+
     def _refill(self) -> None:
         now = self._clock()
-        self._level = min(self._capacity, self._level + (now - self._at) * self._rate)
+        if self._level < self._capacity:
+            self._level = min(self._capacity, self._level + (now - self._at) * self._rate)
         self._at = now
 
 
@@ -124,9 +150,13 @@ class Limiter:
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
         self._alarm: asyncio.TimerHandle | None = None
+        self._burst = 0
 
     async def acquire(self, priority: int) -> None:
         """Wait for a slot; a lower ``priority`` goes first, then first come first served."""
+        self._burst += 1
+        if self._burst % _BURST == 0:
+            await asyncio.sleep(0)
         if not self._waiting and self._delay_s() == 0.0:
             self._grant()
             return
@@ -183,7 +213,7 @@ class Limiter:
         self._refusals += 1
         if hint_s and self._refusals >= _PAUSE_AFTER:
             self.pause(hint_s)
-        self._set_limit(max(1.0, self._limit - _LOWERING))
+        self._set_limit(min(self.ceiling, max(1.0, self._limit - _LOWERING)))
 
     def pause(self, seconds: float) -> None:
         """Begin nothing for so long (at most five minutes)."""
@@ -193,6 +223,28 @@ class Limiter:
         """Respect what the headers say is left: with nothing left, wait for the reset."""
         if quota.remaining <= 0 and quota.reset_s > 0:
             self.pause(quota.reset_s)
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for a slot."""
+        return len(self._waiting)
+
+    def resize(self, concurrency: int, requests_per_minute: int | None = None) -> None:
+        """Take another part of limits that several processes share; calls in flight beyond it end as they will.
+
+        Args:
+            concurrency: Most attempts in flight from now on; 0: none may begin.
+            requests_per_minute: Where there is such a limit; None leaves it.
+        """
+        if self._requests and requests_per_minute is not None:
+            self._requests.resize(requests_per_minute)
+        if concurrency == self.ceiling:
+            return
+        lowered = self._limit < self.ceiling
+        self.ceiling = concurrency
+        self._threshold = min(self._threshold, float(concurrency))
+        self._set_limit(min(self._limit, float(concurrency)) if lowered else float(concurrency))
+        self._serve()
 
     def aclose(self) -> None:
         """Stop the timer."""

@@ -12,8 +12,7 @@ from proverbench.endpoints import embedded
 from proverbench.endpoints.base import Answered
 from proverbench.endpoints.factory import close_callers, open_callers
 from proverbench.errors import ConfigError
-
-from .conftest import request
+from tests.endpoints.conftest import request
 
 
 @pytest.fixture

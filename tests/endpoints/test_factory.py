@@ -14,8 +14,7 @@ from proverbench.endpoints.factory import check_endpoints, close_callers, open_c
 from proverbench.endpoints.transport import proxy_for
 from proverbench.errors import ConfigError, FatalEndpointError
 from proverbench.rehearse.plays import answer, hang
-
-from .conftest import ask, request
+from tests.endpoints.conftest import ask, request
 
 TWO = """
 [endpoint.shared]

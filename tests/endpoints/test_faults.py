@@ -31,8 +31,7 @@ from proverbench.rehearse.plays import (
     web_page,
     wrong_key,
 )
-
-from .conftest import KEY, ask
+from tests.endpoints.conftest import KEY, ask
 
 PROTOCOLS = pytest.mark.parametrize("protocol", ["chat", "responses", "messages"])
 OF_BOTH = pytest.mark.parametrize("protocol", ["chat", "messages"])
