@@ -92,7 +92,10 @@ def _percent(share: float | None) -> str:
 
 
 def _points(difference: float | None) -> str:
-    return "–" if difference is None else f"{100 * difference:+.1f}"
+    if difference is None:
+        return "–"
+    shown = f"{100 * difference:+.1f}"
+    return "0.0" if shown in ("+0.0", "-0.0") else shown
 
 
 def _aligned(rows: Sequence[Sequence[str]], *, left: set[int]) -> list[str]:

@@ -46,6 +46,11 @@ class RunData:
         return f"{corpus.name}{revision} ({corpus.documents:,} documents{sample}; {corpus.sha256[:12]})"
 
     @property
+    def benchmark_title(self) -> str:
+        """The queries that were asked, for people."""
+        return f"{self.manifest.task} ({self.manifest.benchmark.file})"
+
+    @property
     def corpus_key(self) -> str:
         """Equal for runs that searched the same documents."""
         return self.manifest.own_corpus or self.manifest.corpus.key
@@ -87,7 +92,9 @@ def build_page(
     """
     details = [_run_entry(run) for run in runs]
     boards = [_board(group, runs, details) for group in _grouped(runs, lambda run: run.board_key)]
-    for group in _grouped(runs, lambda run: run.task_key):
+    # A sample of a corpus is comparable with nothing but itself, on shared queries no more than on all.
+    whole = [run for run in runs if not run.manifest.corpus.sampled_from]
+    for group in _grouped(whole, lambda run: run.task_key):
         if len({run.corpus_key for run in group}) > 1 or subset is not None:
             shared = _shared_board(group, runs, details, subset, subset_name)
             boards += [shared] if shared is not None else []
@@ -198,7 +205,7 @@ def _board(group: Sequence[RunData], runs: Sequence[RunData], details: Sequence[
     first = group[0]
     several = any(len(query.units) > 1 for query in first.queries)
     return {
-        "title": f"{first.manifest.task} on {first.corpus_title}",
+        "title": f"{first.benchmark_title} on {first.corpus_title}",
         "task": first.manifest.task,
         "shared": False,
         "note": "",
@@ -261,7 +268,7 @@ def _shared_board(
     kept_ids = set(kept)
     clusters = len({query.cluster for query in finished[0].queries if query.id in kept_ids})
     return {
-        "title": f"{finished[0].manifest.task}: {subset_name or 'shared queries'}, "
+        "title": f"{finished[0].benchmark_title}: {subset_name or 'shared queries'}, "
         f"{len(kept)} queries of {clusters} declarations",
         "task": finished[0].manifest.task,
         "shared": True,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.retrieval.benchmarks import load_subset
-from proverbench.retrieval.execute import find_runs
+from proverbench.retrieval.execute import find_runs, slug
 from proverbench.retrieval.folder import RetrievalRun
 from proverbench.retrieval.leaderboard import RunData, build_page
 from proverbench.retrieval.published import load_published
@@ -55,7 +55,9 @@ def _label(run: RetrievalRun, folders: Sequence[Path], *, unique: bool) -> str:
         return run.manifest.system
     parts = run.path.resolve().parts
     others = [folder.resolve().parts for folder in folders if folder != run.path]
-    for length in range(1, len(parts) + 1):
+    # A folder that is only called after its system says nothing; what it stands in does.
+    shortest = 2 if run.path.name == slug(run.manifest.system) else 1
+    for length in range(shortest, len(parts) + 1):
         if all(other[-length:] != parts[-length:] for other in others):
             return f"{run.manifest.system} ({'/'.join(parts[-length:])})"
     return f"{run.manifest.system} ({run.path})"

@@ -121,6 +121,12 @@ def test_different_corpora_are_ranked_together_only_on_shared_queries() -> None:
     assert "corpus lib" in badges_of(page, 2)["here"]
 
 
+def test_a_sample_of_a_corpus_is_never_ranked_with_anything_else() -> None:
+    sample = {"sampled_from": 243_000, "sample_seed": 1, "key": "sample"}
+    page = build_page([a_run("whole", [9] * 8), a_run("sampled", [1] * 8, corpus=sample)])
+    assert [[row["label"] for row in board["rows"]] for board in page["boards"]] == [["whole"], ["sampled"]]
+
+
 def test_a_named_subset_is_a_view_of_the_same_positions() -> None:
     run = a_run("one", [1, 9, 9, 9, 9, 9, 9, 9])
     page = build_page([run], subset=["c0"], subset_name="shared-171")

@@ -280,7 +280,7 @@
     const names = new Set(shown.map((row) => row.label));
     const pairs = board.pairs.filter((pair) => names.has(pair.first) && names.has(pair.second));
     if (!pairs.length) return h("p", { class: "says" }, "Two systems are needed for a difference.");
-    const points = (value) => (value === null ? "–" : `${value > 0 ? "+" : ""}${(100 * value).toFixed(1)}`);
+    const points = (value) => (value === null ? "–" : `${value > 0 ? "+" : ""}${(100 * value).toFixed(1)}`.replace(/^[+-]0\.0$/, "0.0"));
     return h(
       "section",
       null,

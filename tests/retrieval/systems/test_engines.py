@@ -114,7 +114,7 @@ async def test_leanexplore_as_the_server_receives_it(tmp_path: Path) -> None:
 
 async def test_retries_count_as_requests(tmp_path: Path) -> None:
     time = FakeTime()
-    failures = [(503, "busy"), (429, {"msg": "slow down"}, {"Retry-After": "1"})] * 3
+    failures: list[Answer] = [(503, "busy"), (429, {"msg": "slow down"}, {"Retry-After": "1"})] * 3
 
     def answer(seen: Seen) -> Answer:
         return failures.pop() if failures else leansearch_answer(seen)
