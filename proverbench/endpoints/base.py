@@ -7,6 +7,8 @@ the choice of what to ask are others' work (``retry.py``, ``limits.py``, ``calle
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from proverbench.errors import TransientError
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -41,6 +43,10 @@ class Reply:
     fingerprint: str | None = None
     """The server's ``system_fingerprint`` or like, if any."""
     response_id: str | None = None
+
+
+class ConnectError(TransientError):
+    """No connection came about, so nothing was asked. When that is all that ever happens, the address is wrong."""
 
 
 class Endpoint(Protocol):

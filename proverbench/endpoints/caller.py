@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from proverbench.endpoints.base import (
     Answered,
+    ConnectError,
     Endpoint,
     EndpointState,
     Outcome,
@@ -17,7 +18,6 @@ from proverbench.endpoints.base import (
 )
 from proverbench.endpoints.limits import Bucket, Limiter
 from proverbench.endpoints.retry import Sleep, retrying
-from proverbench.endpoints.transport import ConnectError
 from proverbench.endpoints.usage import normalise_usage
 from proverbench.errors import (
     AttemptTimeoutError,
@@ -169,7 +169,9 @@ class EndpointCaller:
             self.limiter.overloaded(exc.retry_after_s)
             raise
         except ConnectError as exc:
-            if self.state.answered == 0 and call.attempts >= _CONNECT_ATTEMPTS:
+            # A host that is slow to connect may only be busy with the thousand others that began together.
+            slow = exc.kind == "connect_timeout"
+            if self.state.answered == 0 and call.attempts >= _CONNECT_ATTEMPTS and not slow:
                 raise FatalEndpointError(str(exc), kind=exc.kind) from None
             raise
         finally:

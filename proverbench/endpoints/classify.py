@@ -222,7 +222,9 @@ def describe(rule: Rule, status: int, facts: ErrorFacts, *, base_url: str) -> st
     if 300 <= status < 400:
         remedies.append("the server redirects; set base_url to where it points")
     parameter = unknown_parameter(facts) if status in (400, 422) and rule.outcome == "failed" else None
-    if parameter:
+    if parameter and parameter.startswith("stream"):
+        remedies.append("set stream = false for this endpoint")
+    elif parameter:
         remedies.append(f"the server does not accept {parameter!r}; change it in the role's generation table")
     return "; ".join([text, *remedies])
 

@@ -15,6 +15,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
+from proverbench.endpoints.base import ConnectError
 from proverbench.endpoints.redact import Redactor
 from proverbench.errors import (
     AttemptTimeoutError,
@@ -98,7 +99,8 @@ class Transport:
     def _mapped(self, exc: Exception) -> EndpointError:
         said = self.redact(" ".join(str(exc).split()))[:300] or type(exc).__name__
         if isinstance(exc, aiohttp.ConnectionTimeoutError):
-            return TransientError(f"no connection within {self._connect_timeout_s:g} s", kind="connect_timeout")
+            said = f"no connection within {self._connect_timeout_s:g} s; check base_url"
+            return ConnectError(said, kind="connect_timeout")
         if isinstance(exc, TimeoutError):
             return AttemptTimeoutError(f"nothing came for {self._read_timeout_s:g} s", kind="read_timeout")
         if isinstance(exc, aiohttp.ClientConnectorCertificateError):
@@ -128,10 +130,6 @@ def proxy_for(url: str) -> str | None:
         return None
     proxies = getproxies()
     return proxies.get(parts.scheme) or proxies.get("all")
-
-
-class ConnectError(TransientError):
-    """No connection came about: nothing was asked. When no attempt ever succeeds, the address is wrong."""
 
 
 def _trust(url: str) -> ssl.SSLContext | bool:

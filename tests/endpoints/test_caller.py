@@ -3,7 +3,7 @@ import random
 
 import pytest
 
-from proverbench.endpoints.base import Answered, Priority, Reply, Request, Unanswered
+from proverbench.endpoints.base import Answered, ConnectError, Priority, Reply, Request, Unanswered
 from proverbench.endpoints.caller import EndpointCaller
 from proverbench.errors import (
     AttemptTimeoutError,
@@ -118,6 +118,20 @@ async def test_a_4xx_is_fatal_only_while_nothing_was_answered(error, fatal):
     later = _caller(Scripted(Reply("a", "stop"), error), max_retries=0)
     await _ask(later)
     assert isinstance(await _ask(later), Unanswered)
+
+
+@pytest.mark.parametrize(("kind", "attempts"), [("connect", 3), ("certificate", 3), ("connect_timeout", 5)])
+async def test_an_address_that_never_connects_stops_the_run(kind, attempts):
+    endpoint = Scripted(*[ConnectError("no way", kind=kind)] * 9)
+    with pytest.raises(FatalEndpointError, match="no way"):
+        await _ask(_caller(endpoint, max_retries=4))
+    assert len(endpoint.asked) == attempts
+
+
+async def test_a_server_that_answered_once_may_be_away_for_a_while():
+    caller = _caller(Scripted(Reply("a", "stop"), *[ConnectError("no way", kind="connect")] * 9), max_retries=4)
+    await _ask(caller)
+    assert (await _ask(caller)).attempts == 5
 
 
 async def test_a_refusal_counts_as_an_answer():

@@ -232,3 +232,8 @@ def test_any_body_is_read(body, message):
 def test_404_proposes_what_to_try(url, remedy):
     facts = ErrorFacts("Not Found")
     assert remedy in describe(classify(404, facts), 404, facts, base_url=url)
+
+
+def test_what_the_config_does_not_hold_is_not_blamed_on_it():
+    facts = ErrorFacts("Unknown parameter: 'stream_options'", code="unknown_parameter", param="stream_options")
+    assert "set stream = false" in describe(classify(400, facts), 400, facts, base_url="http://h/v1")
