@@ -77,6 +77,11 @@ def command(
     except ValueError as exc:
         raise RunMismatchError(f"cannot be compared: {exc}") from exc
     warnings = [str(difference) for difference in names_of(found, "warns")] + valid_rate_warnings(scores)
+    warnings += [
+        f"{run.name}: {run.summary.closed_unanswered} unanswered calls were closed as zero credit (--final)"
+        for run in opened
+        if run.summary.closed_unanswered
+    ]
     warnings += changed_problems({run.name: run.folder.rows() for run in opened})
     compared = [
         {"aspect": difference.aspect, "values": dict(difference.values)} for difference in names_of(found, "compared")

@@ -1,10 +1,14 @@
 """Records made up by a seeded generator, and hypothesis strategies for them."""
 
 import numpy as np
+from hypothesis import settings
 from numpy.typing import NDArray
 
 from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
 from proverbench.records import LEVEL_SCORES, Annotation, Judgment, MetaJudgment, ProofRecord
+
+few_examples = settings(deadline=None, max_examples=25)
+"""For properties of whole runs, which take a while each; no deadline, because the machine may be busy."""
 
 LEVELS = sorted(LEVEL_SCORES)
 

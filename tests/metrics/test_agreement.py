@@ -26,7 +26,7 @@ from proverbench.metrics.agreement import (
     step_confusion,
 )
 from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
-from tests.metrics.made_up import prover_record, verifier_arrays, verifier_record
+from tests.metrics.made_up import few_examples, prover_record, verifier_arrays, verifier_record
 
 
 def agrees(one: int, other: int, view: str) -> bool:
@@ -43,6 +43,7 @@ def row_of(rows: list[dict[str, Any]], measure: str, view: str) -> dict[str, Any
 codes = st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=2, max_size=12)
 
 
+@few_examples
 @given(codes)
 def test_cohen_equals_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
@@ -64,6 +65,7 @@ def test_cohen_by_hand() -> None:
 tables = st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4), min_size=2, max_size=10)
 
 
+@few_examples
 @given(tables)
 def test_fleiss_equals_statsmodels(ratings: list[list[int]]) -> None:
     counts = np.array([np.bincount(row, minlength=3) for row in ratings])
@@ -90,6 +92,7 @@ def slow_alpha(units: list[list[int]]) -> float:
     return 1 - observed / expected
 
 
+@few_examples
 @given(st.lists(st.lists(st.integers(0, 2), max_size=4), min_size=2, max_size=10))
 def test_alpha_equals_its_definition(units: list[list[int]]) -> None:
     counts = np.array([np.bincount(unit, minlength=3) for unit in units])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from proverbench.metrics.arrays import INVALID, ArrayBuilder, arrays_of
 from proverbench.records import Annotation, ProofRecord
-from tests.metrics.made_up import prover_record, random_prover, random_verifier, verifier_record
+from tests.metrics.made_up import few_examples, prover_record, random_prover, random_verifier, verifier_record
 
 
 def test_codes() -> None:
@@ -71,6 +71,7 @@ def test_refuses_more_judgments_than_repeats() -> None:
         arrays_of([prover_record("a", 0, [-1, -1, -1])], task="prover", repeats=2)
 
 
+@few_examples
 @given(st.integers(0, 10_000), st.randoms(use_true_random=False))
 def test_order_of_records_moves_only_rows(seed: int, shuffle: random.Random) -> None:
     records = random_verifier(seed, 6)

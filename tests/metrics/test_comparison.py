@@ -14,6 +14,7 @@ from proverbench.metrics.comparison import align, compare_runs, difference_inter
 from proverbench.metrics.rates import RateTable, published_rates
 from tests.metrics.made_up import (
     drawn_problems,
+    few_examples,
     prover_arrays,
     prover_record,
     random_verifier,
@@ -33,6 +34,7 @@ def test_sign_flips_by_hand() -> None:
     assert sign_flip_p(single([1, 0]), single([1, 0]), "x") == 1.0
 
 
+@few_examples
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=7))
 def test_sign_flips_equal_scipy(pairs: list[tuple[int, int]]) -> None:
     first, second = [a / 4 for a, _ in pairs], [b / 4 for _, b in pairs]
@@ -129,6 +131,7 @@ def test_compare_finds_a_difference_and_ranks() -> None:
     ]
 
 
+@few_examples
 @given(st.integers(0, 1000))
 def test_swapping_runs_swaps_signs(seed: int) -> None:
     runs = {"a": prover_arrays(seed, 6), "b": prover_arrays(seed + 1, 6)}

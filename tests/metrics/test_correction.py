@@ -17,7 +17,7 @@ from proverbench.metrics.correction import (
     tuned_power,
 )
 from proverbench.metrics.rates import RateTable
-from tests.metrics.made_up import drawn_problems, prover_arrays, prover_record, verifier_record
+from tests.metrics.made_up import drawn_problems, few_examples, prover_arrays, prover_record, verifier_record
 
 
 def calibration(hits: int, correct: int, rejects: int, incorrect: int) -> JudgmentArrays:
@@ -105,6 +105,7 @@ def test_clipped() -> None:
     assert got["clipped"]
 
 
+@few_examples
 @given(st.floats(0, 1), st.floats(0.5, 1), st.floats(0.55, 1))
 def test_rogan_gladen_inverts_the_judges_error(truth: float, sensitivity: float, specificity: float) -> None:
     seen = truth * sensitivity + (1 - truth) * (1 - specificity)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from proverbench.metrics.proverbench import PROVER_METRICS, score_prover
 from proverbench.metrics.verifierbench import META_METRICS, VERIFIER_METRICS, score_verifier
 from proverbench.records import LEVEL_SCORES, Judgment, MetaJudgment, ProofRecord
+from tests.metrics.made_up import few_examples
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data/vectors/judge_metrics.json").read_text())["vectors"]
 
@@ -167,6 +168,7 @@ def slow_verifier(records: list[ProofRecord], repeats: int) -> dict[str, Fractio
     }
 
 
+@few_examples
 @given(prover_records())
 def test_prover_equals_slow_implementation(case: tuple[list[ProofRecord], int, int]) -> None:
     records, samples, repeats = case
@@ -176,6 +178,7 @@ def test_prover_equals_slow_implementation(case: tuple[list[ProofRecord], int, i
     }
 
 
+@few_examples
 @given(verifier_records())
 def test_verifier_equals_slow_implementation(case: tuple[list[ProofRecord], int]) -> None:
     records, repeats = case
@@ -192,6 +195,7 @@ def without_one_invalid(record: ProofRecord) -> ProofRecord | None:
     return None
 
 
+@few_examples
 @given(prover_records(), st.randoms(use_true_random=False))
 def test_prover_invariances(case: tuple[list[ProofRecord], int, int], shuffle: random.Random) -> None:
     records, samples, repeats = case
@@ -207,6 +211,7 @@ def test_prover_invariances(case: tuple[list[ProofRecord], int, int], shuffle: r
             assert score_prover(changed, samples=samples, repeats=repeats) == first
 
 
+@few_examples
 @given(verifier_records(), st.randoms(use_true_random=False))
 def test_verifier_invariances(case: tuple[list[ProofRecord], int], shuffle: random.Random) -> None:
     records, repeats = case

@@ -30,6 +30,7 @@ from proverbench.metrics.verifierbench import score_verifier
 from proverbench.records import ProofRecord
 from tests.metrics.made_up import (
     drawn_problems,
+    few_examples,
     prover_record,
     random_prover,
     random_verifier,
@@ -99,6 +100,7 @@ def test_against_scipy_bootstrap() -> None:
     assert got["se"] == pytest.approx(math.sqrt(p * (1 - p) / 80), rel=0.03)
 
 
+@few_examples
 @given(st.integers(0, 10_000))
 def test_points_equal_the_published_scores(seed: int) -> None:
     records = random_verifier(seed, 5, meta=True)
@@ -111,6 +113,7 @@ def test_points_equal_the_published_scores(seed: int) -> None:
         assert exact[name] == value, name
 
 
+@few_examples
 @given(st.integers(0, 10_000), st.randoms(use_true_random=False))
 def test_a_rebuild_never_moves_an_interval(seed: int, shuffle: random.Random) -> None:
     records = random_verifier(seed, 5, meta=True)
@@ -126,6 +129,7 @@ def test_a_rebuild_never_moves_an_interval(seed: int, shuffle: random.Random) ->
     assert rebuilt() == first
 
 
+@few_examples
 @given(st.integers(0, 10_000))
 def test_intervals_and_bounds_stay_in_range(seed: int) -> None:
     for arrays, meta in (

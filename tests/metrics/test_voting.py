@@ -24,6 +24,7 @@ from proverbench.metrics.voting import (
 )
 from proverbench.records import ProofRecord
 from tests.metrics.made_up import (
+    few_examples,
     prover_arrays,
     prover_record,
     random_prover,
@@ -80,6 +81,7 @@ def test_subset_probability_equals_scipy(repeats: int) -> None:
             assert subset_probability(repeats, r, k) == pytest.approx(theirs, abs=1e-12)
 
 
+@few_examples
 @given(st.integers(0, 10_000))
 def test_ends_are_the_published_scores(seed: int) -> None:
     proved, judged = random_prover(seed, 4), random_verifier(seed, 4)
@@ -93,6 +95,7 @@ def test_ends_are_the_published_scores(seed: int) -> None:
         assert row["value"] is rates[name] is None or row["value"] == pytest.approx(rates[name], abs=1e-12)
 
 
+@few_examples
 @given(st.integers(0, 10_000))
 def test_monotone(seed: int) -> None:
     curve = voting_curve(prover_arrays(seed, 4), resamples=2)
