@@ -387,21 +387,32 @@ def keygen(file: Path) -> None:
 @click.option(
     "--trust", metavar="HEX", multiple=True, help="Count only receipts signed by this public key; repeat for more."
 )
+@click.option(
+    "--task",
+    "task_folders",
+    multiple=True,
+    type=_FOLDER,
+    help="A task that counts (default: those with a verified run).",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
-def rank_command(paths: tuple[Path, ...], trust: tuple[str, ...], as_json: bool) -> None:
+def rank_command(
+    paths: tuple[Path, ...], trust: tuple[str, ...], task_folders: tuple[Path, ...], as_json: bool
+) -> None:
     """Rank agents by the receipts in PATHS (files, or folders with receipt-*.json)."""
     from dataclasses import asdict
 
     from proverbench.compression.collecting import collect_runs
     from proverbench.compression.presenting import render_ranking
     from proverbench.compression.ranking import rank
+    from proverbench.compression.tasks import load_task
 
     runs, problems = collect_runs(paths, trusted=set(trust))
     for problem in problems:
         click.echo(f"not counted: {problem}", err=True)
     if not runs:
         raise DataError("no receipt to rank by; make some with: compressionbench verify BUNDLE")
-    ranking = rank(runs)
+    tasks = {task.sha256: task.spec.name for task in map(load_task, task_folders)}
+    ranking = rank(runs, tasks or None)
     click.echo(json.dumps(asdict(ranking), indent=2) if as_json else render_ranking(ranking))
 
 

@@ -46,15 +46,22 @@ class Ranking:
     standings: Sequence[Standing] = field(default_factory=list)
 
 
-def rank(runs: Iterable[Run]) -> Ranking:
+def rank(runs: Iterable[Run], tasks: Mapping[str, str] | None = None) -> Ranking:
     """Rank agents by their best verified run on each task.
 
     An agent counts as a participant in every task: without a verified run it shares the last places of the task
     with the others who have none.
+
+    Args:
+        runs: Every run of every agent.
+        tasks: The tasks that count, SHA-256 → name. None: those with a verified run (a bundle with a forged task
+            must not make one), or all that the runs name if there is no verified run at all.
     """
     everything = list(runs)
     agents = sorted({run.agent for run in everything})
-    tasks = dict(sorted({run.task: run.task_name for run in everything}.items(), key=lambda item: (item[1], item[0])))
+    if tasks is None:
+        tasks = {run.task: run.task_name for run in _verified(everything) or everything}
+    tasks = dict(sorted(tasks.items(), key=lambda item: (item[1], item[0])))
     best = {(run.agent, run.task): run for run in sorted(_verified(everything), key=_order, reverse=True)}
     counts = {agent: {task: _count(best.get((agent, task))) for task in tasks} for agent in agents}
     places = {task: _places({agent: counts[agent][task] for agent in agents}) for task in tasks}
@@ -68,7 +75,8 @@ def rank(runs: Iterable[Run]) -> Ranking:
         )
         for agent in agents
     ]
-    originals = {run.task: run.original_count for run in everything}
+    originals: dict[str, int | None] = dict.fromkeys(tasks)
+    originals.update((run.task, run.original_count) for run in everything if run.task in tasks)
     return Ranking(tasks, originals, sorted(standings, key=lambda line: (line.average_rank, line.agent)))
 
 

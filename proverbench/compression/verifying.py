@@ -38,7 +38,7 @@ def verify_bundle(
     """
     spec = bundle.task.spec
     task_source, faults = _judge_task(bundle, trusted_task)
-    isolation = Isolation(None, "nothing was run")
+    isolated = "nothing was run"
     outcome: dict[str, Any] = {"verdict": "invalid", "problems": [], "count": None, "charges": None, "kernel": None}
     if not bundle.problems and not faults:
         seconds = spec.time_s + _GRACE_S
@@ -49,6 +49,7 @@ def verify_bundle(
         command = [sys.executable, "-m", "proverbench.compression.verifying"]
         if build_folder is not None and spec.kind == "lake":
             command.append(str(build_folder.resolve()))
+        isolated = isolation.said
         outcome = json.loads(run_apart(isolation, command, data, memory_mb=spec.memory_mb, seconds=seconds))
     problems = [*bundle.problems, *faults, *outcome["problems"]]
     return {
@@ -59,7 +60,7 @@ def verify_bundle(
         "verifier": {
             "scorer": SCORER,
             "kernel": outcome["kernel"],
-            "isolation": isolation.said,
+            "isolation": isolated,
             "task_source": task_source,
             "verified_at": datetime.now(UTC).isoformat(timespec="seconds"),
         },

@@ -42,6 +42,15 @@ def test_one_agent() -> None:
     assert (line.average_rank, line.no_score) == (1.0, 1)
 
 
+def test_tasks_that_count() -> None:
+    runs = [run("a", "s", 3), run("b", "forged", None)]
+    assert rank(runs).tasks == {"s": "S"}
+    assert [line.no_score for line in rank(runs).standings] == [0, 1]
+    chosen = rank(runs, {"s": "S", "t": "T"})
+    assert [line.no_score for line in chosen.standings] == [1, 2]
+    assert chosen.originals == {"s": 100, "t": None}
+
+
 def test_the_best_run_of_a_task() -> None:
     runs = [run("a", "s", 9, "x"), run("b", "s", 7, "z"), run("c", "s", 7, "y"), run("d", "t", None)]
     assert best_runs(runs) == {"s": runs[2]}
