@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncGenerator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,11 +28,13 @@ def tokenise(text: str) -> list[str]:
     ``compact``), and a mathematical symbol such as ``≤`` or ``⊔`` is a token, for in a formal statement it says as
     much as a word. ASCII punctuation is none.
     """
-    tokens: list[str] = []
-    for word in _WORD.findall(text):
-        # Only ASCII names have parts: "Étale" is a word, "IsÉtale" is rare enough to stay one.
-        tokens.extend(part.lower() for part in (_PART.findall(word) if word.isascii() else (word,)))
-    return tokens
+    return [part for word in _WORD.findall(text) for part in _parts(word)]
+
+
+@lru_cache(maxsize=1 << 17)
+def _parts(word: str) -> tuple[str, ...]:
+    # Only ASCII names have parts: "Étale" is a word, "IsÉtale" is rare enough to stay one.
+    return tuple(part.lower() for part in (_PART.findall(word) if word.isascii() else (word,)))
 
 
 class Bm25System:
