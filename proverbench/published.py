@@ -139,12 +139,17 @@ class PublishedRun:
         return found
 
 
+class _Marked(msgspec.Struct):
+    evaluator_version: str
+
+
 def is_published(path: Path) -> bool:
     """Whether the folder is a run of the published evaluator."""
     try:
-        return b'"evaluator_version"' in (path / "manifest.json").read_bytes()
-    except OSError:
+        msgspec.json.decode((path / "manifest.json").read_bytes(), type=_Marked)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return False
+    return True
 
 
 def load_published(path: Path, *, data: Path | None = None, unknown_rows: bool = False) -> PublishedRun:

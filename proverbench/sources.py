@@ -64,7 +64,19 @@ class Sources:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.manifest = read_manifest(path)
+        while True:
+            self.manifest = read_manifest(path)
+            try:
+                self._read_parts()
+                break
+            except JournalError:
+                if read_manifest(path) == self.manifest:
+                    raise  # it did not just grow between the two looks at it
+        self.calls = CallsReader(path / CALLS)
+        self.ledger: Ledger = self.calls.ledger(self.plan)
+
+    def _read_parts(self) -> None:
+        path = self.path
         self.rows: Sequence[Row] = _read_inputs(path, self.manifest)
         self.templates = {
             role: Template.load(role, path / PROMPTS / PROMPT_FILES[role])
@@ -72,8 +84,20 @@ class Sources:
             if (path / PROMPTS / PROMPT_FILES[role]).is_file()
         }
         self.plan = Plan(self.rows, self.manifest.extent, judged_only=self.manifest.identity.task == "verifier")
-        self.calls = CallsReader(path / CALLS)
-        self.ledger: Ledger = self.calls.ledger(self.plan)
+
+    def refresh(self) -> None:
+        """Take into account what was written since; a run that grew meanwhile has its new rows and calls.
+
+        Raises:
+            JournalError: If a source is damaged.
+        """
+        manifest = read_manifest(self.path)
+        if manifest.run_id != self.manifest.run_id:
+            self.manifest = manifest
+            self._read_parts()
+            self.ledger = self.calls.ledger(self.plan)
+        else:
+            self.calls.update(self.ledger)
 
     def close(self) -> None:
         """Close calls.jsonl."""

@@ -2,7 +2,6 @@
 
 import difflib
 import json
-import shutil
 import sys
 import textwrap
 from collections.abc import Iterable
@@ -13,6 +12,7 @@ import click
 import msgspec
 
 from proverbench.cli.common import EXIT_BAD_INPUT, EXIT_COMPLETE, EXIT_INCOMPLETE, HandlesErrors
+from proverbench.cli.pages import cut, page, printable, section
 from proverbench.data import (
     Dataset,
     describe,
@@ -73,7 +73,7 @@ def validate(ctx: click.Context, files: tuple[Path, ...], kind: str, as_json: bo
             if found["valid"]:
                 click.echo(_described(found))
         for fault in (fault for found in told if not found["valid"] for fault in found["faults"]):
-            click.echo(_printable(fault), err=True)
+            click.echo(printable(fault), err=True)
     faulty = [found for found in told if not found["valid"]]
     if faulty:
         n_faults = sum(len(found["faults"]) for found in faulty)
@@ -102,7 +102,7 @@ def _described(found: dict[str, Any]) -> str:
 
 
 def _tally_line(name: str, tally: dict[str, int]) -> str:
-    text = ", ".join(f"{_printable(value)} {count}" for value, count in tally.items())
+    text = ", ".join(f"{printable(value)} {count}" for value, count in tally.items())
     return textwrap.fill(text, 80, initial_indent=f"  {name:<9} ", subsequent_indent=" " * 12, break_long_words=False)
 
 
@@ -124,10 +124,10 @@ def show(file: Path, row: str | None, kind: str, as_json: bool) -> None:
         for item in chosen:
             click.echo(msgspec.json.encode(item).decode())
     elif row is not None and len(chosen) == 1:
-        _page(_shown(chosen[0], dataset))
+        page(_shown(chosen[0], dataset))
     else:
         numbers = {id(item): number for number, item in enumerate(dataset.rows)}
-        _page("\n".join(_listed(numbers[id(item)], item) for item in chosen))
+        page("\n".join(_listed(numbers[id(item)], item) for item in chosen))
 
 
 def _find(dataset: Dataset[Any], wanted: str) -> list[Problem]:
@@ -149,8 +149,8 @@ def _listed(number: int, row: Problem) -> str:
     """A row in one line of at most 80 characters."""
     name = row.proof_id if isinstance(row, Proof) else row.problem_id
     label = f"{_label(row):<12} " if isinstance(row, Proof) else ""
-    head = f"{number:>4}  {_cut(_printable(name), 28):<28} {_cut(row.domain or '-', 8):<8} {label}"
-    return head + _cut(_printable(" ".join(row.problem.split())), 80 - len(head))
+    head = f"{number:>4}  {cut(printable(name), 28):<28} {cut(row.domain or '-', 8):<8} {label}"
+    return head + cut(printable(" ".join(row.problem.split())), 80 - len(head))
 
 
 def _label(proof: Proof) -> str:
@@ -158,10 +158,6 @@ def _label(proof: Proof) -> str:
         return "correct"
     sort = "fatal" if proof.annotation.first_fatal_error_step == proof.first_error_step else "recov."
     return f"{sort} {proof.first_error_step}/{len(proof.steps)}"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _shown(row: Problem, dataset: Dataset[Any]) -> str:
@@ -176,19 +172,19 @@ def _shown(row: Problem, dataset: Dataset[Any]) -> str:
         "source": row.source_id,
         "from": f"{dataset.path}:{line}",
     }
-    parts = ["\n".join(f"{name:<10} {_printable(value)}" for name, value in facts.items() if value)]
-    parts.append(_section("Problem", row.problem))
+    parts = ["\n".join(f"{name:<10} {printable(value)}" for name, value in facts.items() if value)]
+    parts.append(section("Problem", row.problem))
     if isinstance(row, Proof):
         parts += [_step(row.annotation.first_fatal_error_step, row, n) for n in range(len(row.steps))]
-        parts.append(_section("Label", _label_text(row)))
+        parts.append(section("Label", _label_text(row)))
         for title, text in (
             ("Reviewer's comment", row.annotation.reviewer_comment),
             ("Reason of the first error", row.annotation.first_error_reason),
             ("Remark", row.annotation.remark),
         ):
-            parts += [_section(title, text)] if text.strip() else []
-    parts += [_section("Reference answer", row.reference_answer)] if row.reference_answer.strip() else []
-    parts.append(_section("Reference solution", row.reference_solution.strip() or "(none)"))
+            parts += [section(title, text)] if text.strip() else []
+    parts += [section("Reference answer", row.reference_answer)] if row.reference_answer.strip() else []
+    parts.append(section("Reference solution", row.reference_solution.strip() or "(none)"))
     return "\n\n".join(parts)
 
 
@@ -198,7 +194,7 @@ def _step(fatal: int, row: Proof, n: int) -> str:
         mark = "  ✗ fatal error"
     elif n in row.annotation.recoverable_error_steps:
         mark = "  ✗ recoverable error"
-    return _section(f"Step {n}{mark}", row.steps[n])
+    return section(f"Step {n}{mark}", row.steps[n])
 
 
 def _label_text(row: Proof) -> str:
@@ -209,31 +205,6 @@ def _label_text(row: Proof) -> str:
         f"incorrect, first error at step {row.first_error_step}; first fatal error "
         f"{annotation.first_fatal_error_step}, recoverable {annotation.recoverable_error_steps}"
     )
-
-
-def _section(title: str, text: str) -> str:
-    lines = [
-        wrapped
-        for line in _printable(text).split("\n")
-        for wrapped in textwrap.wrap(line, 78, replace_whitespace=False, drop_whitespace=True) or [""]
-    ]
-    return f"── {title} " + "─" * max(0, 76 - len(title)) + "\n" + "\n".join(f"  {line}".rstrip() for line in lines)
-
-
-def _printable(text: str) -> str:
-    """The text with control characters spelled out, so that data cannot command a terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else " " if c == "\t" else _escaped(c) for c in text)
-
-
-def _escaped(char: str) -> str:
-    return char if char.isspace() and char not in "\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029" else f"\\u{ord(char):04x}"
-
-
-def _page(text: str) -> None:
-    if sys.stdout.isatty() and text.count("\n") + 1 > shutil.get_terminal_size().lines:
-        click.echo_via_pager(text + "\n")
-    else:
-        click.echo(text)
 
 
 @command.command()

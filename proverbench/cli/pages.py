@@ -1,0 +1,106 @@
+"""Text for a terminal: sections of wrapped text that no reply can turn into commands, paged where there is a screen."""
+
+import shutil
+import sys
+import textwrap
+
+import click
+
+WIDTH = 80
+_MAX_WIDTH = 100
+
+
+def width() -> int:
+    """Columns to write in: 80, or up to 100 of a wide terminal."""
+    return min(_MAX_WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+
+
+def printable(text: str) -> str:
+    """The text with control characters spelled out, so that data cannot command a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else " " if c == "\t" else _escaped(c) for c in text)
+
+
+def _escaped(char: str) -> str:
+    return char if char.isspace() and char not in "\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029" else f"\\u{ord(char):04x}"
+
+
+def one_line(text: str) -> str:
+    """The text as one printable line."""
+    return printable(" ".join(text.split()))
+
+
+def cells(text: str) -> int:
+    """Columns that a printable text takes; a wide character takes two."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def cut(text: str, columns: int) -> str:
+    """The text, shortened to so many columns; a shortened one ends with ``…``."""
+    if cells(text) <= columns:
+        return text
+    while cells(text) > columns - 1:
+        text = text[:-1]
+    return text + "…"
+
+
+def cut_middle(text: str, columns: int) -> str:
+    """As :func:`cut`, but both ends of the text stay: ids often differ at their ends alone."""
+    if cells(text) <= columns:
+        return text
+    half = (columns - 1) // 2
+    return cut(text[: columns - half], columns - half) if half < 1 else text[: columns - 1 - half] + "…" + text[-half:]
+
+
+def padded(text: str, columns: int) -> str:
+    """The text cut and filled to exactly so many columns."""
+    text = cut(text, columns)
+    return text + " " * (columns - cells(text))
+
+
+def wrapped(text: str, columns: int) -> list[str]:
+    """Printable lines of at most so many columns; line breaks of the text stay."""
+    return [part for line in printable(text).split("\n") for part in _wrapped_line(line, columns) or [""]]
+
+
+def _wrapped_line(line: str, columns: int) -> list[str]:
+    if line.isascii() or cells(line) == len(line):
+        return textwrap.wrap(line, columns, replace_whitespace=False)
+    lines: list[str] = []
+    rest = ""
+    for word in line.split(" "):
+        joined = f"{rest} {word}" if rest else word
+        if cells(joined) <= columns:
+            rest = joined
+            continue
+        if rest:
+            lines.append(rest)
+        while cells(word) > columns:
+            piece = cut(word, columns + 1)[:-1]
+            lines.append(piece)
+            word = word[len(piece) :]
+        rest = word
+    return [*lines, rest] if rest else lines
+
+
+def rule(title: str, columns: int) -> str:
+    """``── title ────`` over the whole width."""
+    title = cut(title, columns - 6)
+    return f"── {title} " + "─" * max(0, columns - 4 - cells(title))
+
+
+def section(title: str, text: str, columns: int = WIDTH) -> str:
+    """A rule with a title, and the text below it, indented by two."""
+    lines = (f"  {line}".rstrip() for line in wrapped(text, columns - 2))
+    return click.style(rule(title, columns), bold=True) + "\n" + "\n".join(lines)
+
+
+def page(text: str) -> None:
+    """Print a text; through the pager where it is longer than the terminal."""
+    if sys.stdout.isatty() and text.count("\n") + 1 > shutil.get_terminal_size().lines:
+        click.echo_via_pager(text + "\n")
+    else:
+        click.echo(text)

@@ -1,0 +1,347 @@
+"""What `inspect` shows of a run, as text: overview, table, one proof, one call."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+
+from proverbench.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
+from proverbench.cli.pages import cells, cut, cut_middle, one_line, padded, printable, rule, section, wrapped
+from proverbench.journal import exact_text
+from proverbench.parsing import decode_field, error_items
+from proverbench.plan import row_id
+from proverbench.records import LEVEL_SCORES, CallKey, CallLine, Judgment, ProofRecord, Row, Summary
+from proverbench.runfolder import RunFolder
+
+_COUNTS = ("problems", "proofs", "correct_proofs", "incorrect_proofs")
+# Columns of the judgments of one proof in a table: enough for a reason code, and for eight signs or so.
+_REASON = 18
+_STRIP = 20
+
+
+def _symbols() -> tuple[str, str]:
+    """Marks of acceptance and of an error, such as the terminal can show."""
+    try:
+        "✓✗".encode(sys.stdout.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return "+", "x"
+    return "✓", "✗"
+
+
+# --- overview
+
+
+def head(run: RunFolder, state: str) -> list[str]:
+    """Which run it is, and in what state."""
+    manifest = run.manifest
+    extent, roles = manifest.extent, manifest.identity.roles
+    models = ", ".join(f"{role} {one_line(identity.model)}" for role, identity in roles.items())
+    what = "ProverBench" if manifest.identity.task == "prover" else "VerifierBench"
+    unit = "problem" if manifest.identity.task == "prover" else "proof"
+    size = [f"{extent.rows} {unit}s"]
+    if manifest.identity.task == "prover":
+        size.append(f"{extent.samples} {'proof' if extent.samples == 1 else 'proofs'} each")
+    size.append(f"{extent.verifier_repeats} {'judgment' if extent.verifier_repeats == 1 else 'judgments'} a proof")
+    chosen = [f"{name} {value}" for name, value in (("domain", extent.domain), ("limit", extent.limit)) if value]
+    chosen += [f"shard {extent.shard}"] if extent.shard else []
+    return [
+        click.style(f"{what}: {run.path}", bold=True),
+        models,
+        ", ".join([*size, *(["explanations graded"] if extent.meta else []), *chosen]),
+        state,
+    ]
+
+
+def scores(summary: Summary, columns: int) -> list[str]:
+    """A line a score; the interval is that of all rows."""
+    shown = {name: split for name, split in summary.splits.items() if split.selected_rows or name == "all"}
+    others = [name for name in shown if name != "all"]
+    names = list(dict.fromkeys(metric for split in shown.values() for metric in split.metrics or ()))
+    label = max([len(name) for name in names] + [7]) + 1
+    wide = 24
+    fit = max(0, (columns - label - wide) // 9)
+    others, left_out = others[:fit], others[fit:]
+    lines = ["".ljust(label) + "all".ljust(wide) + "".join(padded(name, 8).rjust(9) for name in others)]
+    done = [f"{split.completed_records}/{split.expected_records}" for split in shown.values()]
+    counts = dict(zip(shown, done, strict=True))
+    lines.append("records".ljust(label) + counts["all"].ljust(wide) + "".join(counts[n].rjust(9) for n in others))
+    marked = False
+    for name in names:
+        whole = shown["all"]
+        interval = (whole.intervals or {}).get(name)
+        cell = _number(name, (whole.metrics or {}).get(name) if whole.metrics else None, whole.metrics is not None)
+        if whole.metrics and interval and interval.get("low") is not None:
+            mark = "*" if interval.get("unreliable") else ""
+            marked = marked or bool(mark)
+            cell += f" [{interval['low']:.3f}, {interval['high']:.3f}]{mark}"
+        rest = [_number(name, (shown[n].metrics or {}).get(name), shown[n].metrics is not None) for n in others]
+        lines.append(name.ljust(label) + cell.ljust(wide) + "".join(part.rjust(9) for part in rest))
+    if marked:
+        lines.append("* too few, or all alike: read its wilson interval in summary.json (docs/metrics.md)")
+    if not names:
+        lines.append("no scores yet: a split has scores once all its records are complete")
+    if left_out:
+        lines.append(f"not shown: {', '.join(left_out)} (see summary.json)")
+    return [line.rstrip() for line in lines]
+
+
+def _number(name: str, value: float | int | None, scored: bool) -> str:
+    if value is None:
+        return "-" if scored else "…"
+    return str(value) if name in _COUNTS else f"{value:.3f}"
+
+
+def troubles(summary: Summary, missing: Missing, columns: int) -> list[str]:
+    """What is missing, what is invalid, and what a reader should know before quoting a score."""
+    lines: list[str] = []
+    if missing.proofs:
+        calls = ", ".join(f"{count} {role}" for role, count in missing.by_role.items())
+        why = ", ".join(f"{error} {count}" for error, count in missing.errors.items())
+        lines += _labelled("missing", f"{missing.proofs} proofs; calls to ask: {calls or 'none'}", columns)
+        lines += _labelled("", f"last failures: {why}", columns) if why else []
+    if summary.closed_unanswered:
+        lines += _labelled("closed", f"{summary.closed_unanswered} unanswered calls count as zero (--final)", columns)
+    for role, reasons in summary.invalid.items():
+        if reasons:
+            said = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
+            lines += _labelled("invalid", f"{role}: {said}", columns)
+    for warning in summary.warnings:
+        lines += _labelled("note", warning, columns)
+    return lines
+
+
+def _labelled(label: str, text: str, columns: int) -> list[str]:
+    first, *more = wrapped(text, columns - 9)
+    return [f"{label:<9}{first}", *(" " * 9 + line for line in more)]
+
+
+def first_page(run: RunFolder, found: Overview, state: str, columns: int) -> str:
+    """Scores, and what is missing or invalid."""
+    parts = [head(run, state), scores(found.summary, columns), troubles(found.summary, found.missing, columns)]
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+# --- table
+
+
+def table(entries: Iterable[Entry], repeats: int, columns: int, *, labelled: bool) -> str:
+    """A line a proof."""
+    right, _ = _symbols()
+    strip = max(_REASON, min(_STRIP, 2 * repeats - 1))
+    name = columns - (5 + 2 + 2 + 8 + 2 + strip + 2 + 5) - (8 if labelled else 0)
+    human = f"{'human':<8}" if labelled else ""
+    lines = [f"{'#':>5}  {'proof':<{name}}  {'domain':<8}  {'judgments':<{strip}}  {human}score"]
+    for entry in entries:
+        record = entry.record
+        label = ""
+        if labelled:
+            label = padded(right if record.is_correct else f"step {record.first_error_step}", 8)
+        score = "…" if record.score is None else f"{record.score:.2f}"
+        proof = padded(cut_middle(one_line(record.key), name), name)
+        domain = padded(one_line(record.domain or "-"), 8)
+        lines.append(f"{entry.number:>5}  {proof}  {domain}  {_strip(record, repeats, strip)}  {label}{score:>5}")
+    return "\n".join(lines)
+
+
+def _strip(record: ProofRecord, repeats: int, columns: int) -> str:
+    """The judgments of one proof in a few columns: one sign each, or their counts."""
+    right, wrong = _symbols()
+    if record.generation_error is not None:
+        return padded(record.generation_error, columns)
+    by_repeat = {judgment.repeat: judgment for judgment in record.judgments}
+    signs = [_sign(by_repeat.get(repeat), right) for repeat in range(repeats)]
+    text = " ".join(signs)
+    if cells(text) > columns:
+        accepts, invalid, none = signs.count(right), signs.count("!"), signs.count(".")
+        parts = [(accepts, right), (len(signs) - accepts - invalid - none, wrong), (invalid, "!"), (none, ".")]
+        text = " ".join(f"{count}{sign}" for count, sign in parts if count)
+    return padded(text, columns)
+
+
+def _sign(judgment: Judgment | None, right: str) -> str:
+    if judgment is None:
+        return "."
+    if not judgment.valid:
+        return "!"
+    return right if judgment.first_error_step == -1 else str(judgment.first_error_step)
+
+
+def legend() -> str:
+    """What the signs of a table mean."""
+    right, _ = _symbols()
+    return f"judgments: {right} accepts, N first wrong step, ! invalid, . not there"
+
+
+def disagreement_words(found: Disagreement, record: ProofRecord) -> str:
+    """How far judges disagree, in words."""
+    steps = [judgment.first_error_step for judgment in record.judgments if judgment.valid]
+    words = f"{sum(step == -1 for step in steps)} of {len(steps)} valid judgments accept"
+    if found.human is not None and record.is_correct is not None:
+        words += f"; the human {'accepts' if record.is_correct else 'rejects'}"
+    return words
+
+
+# --- one proof
+
+
+def proof_page(run: RunFolder, entry: Entry, columns: int) -> str:
+    """A proof: its steps, with the first wrong one marked, and every judgment beside it."""
+    record = entry.record
+    row = run.sources.plan.row(entry.number)
+    title = click.style(rule(f"Proof {entry.number}: {one_line(record.key)}", columns), bold=True)
+    parts = ["\n".join([title, *_facts(run, entry, row, columns)])]
+    parts.append(section("Problem", row.problem, columns))
+    parts += [_step(record, n, columns) for n in range(len(record.steps))]
+    if record.generation_error is not None:
+        parts += _raw_reply(run, CallKey("policy", row.problem_id, record.sample_index), "Reply of the policy", columns)
+    for judgment in record.judgments:
+        parts += _judgment(run, entry, judgment, row, columns)
+    parts += _annotation(record, columns)
+    parts.append(section("Reference solution", row.reference_solution.strip() or "(none)", columns))
+    return "\n\n".join(parts)
+
+
+def _facts(run: RunFolder, entry: Entry, row: Row, columns: int) -> list[str]:
+    record = entry.record
+    where = ", ".join(filter(None, [record.domain, record.subject]))
+    facts = [("problem", f"{row.problem_id}{f' ({where})' if where else ''}")]
+    written = record.policy or "unknown"
+    if run.manifest.identity.task == "prover":
+        written += f"; the call is policy/{row.problem_id}/{record.sample_index}/0"
+    facts.append(("written by", written))
+    if record.generation_error is not None:
+        facts.append(("generation", f"invalid: {record.generation_error}; it scores 0 and was not judged"))
+    elif not record.complete:
+        facts.append(("state", "incomplete: some of its calls are unanswered"))
+    if record.score is not None:
+        verdict = "accepted: all judgments are valid and find no error" if entry.accepted else "rejected"
+        facts.append(("score", f"{record.score:g} ({verdict})" if record.is_correct is None else f"{record.score:g}"))
+    if record.is_correct is not None:
+        facts.append(("human", "correct" if record.is_correct else f"first wrong step {record.first_error_step}"))
+    if record.judgments:
+        facts.append(("judges", disagreement_words(entry.disagreement, record)))
+        facts += [("", f"{judgment.repeat}: {judgment_words(judgment)}") for judgment in record.judgments]
+    if record.neutralised:
+        facts.append(("shown", f"to judges with {record.neutralised} tags neutralised; here it is as written"))
+    return [line for label, text in facts for line in _fact(label, text, columns)]
+
+
+def _fact(label: str, text: str, columns: int) -> list[str]:
+    first, *more = wrapped(text, columns - 12) or [""]
+    return [f"{label:<12}{first}", *(" " * 12 + line for line in more)]
+
+
+def _step(record: ProofRecord, n: int, columns: int) -> str:
+    """A step, and what judges and human say of it."""
+    _, wrong = _symbols()
+    judges = [judgment for judgment in record.judgments if judgment.valid and judgment.first_error_step == n]
+    marks = []
+    if record.annotation is not None:
+        if record.annotation.first_fatal_error_step == n:
+            marks.append("human: fatal error")
+        elif n in record.annotation.recoverable_error_steps:
+            marks.append("human: recoverable error")
+    if judges:
+        marks.append(f"judgment {', '.join(str(judgment.repeat) for judgment in judges)}: first wrong step")
+    if not marks:
+        return section(f"Step {n}", record.steps[n], columns)
+    text = section(f"Step {n}  {wrong} {'; '.join(marks)}", record.steps[n], columns)
+    heading, _, body = text.partition("\n")
+    lines = [click.style(heading, fg="red"), body]
+    for judgment in judges:
+        said = "; ".join(error_items(judgment.errors or "")) or decode_field(judgment.assessment or "")
+        lines += [f"  ┃ {line}" for line in wrapped(f"{judgment.repeat}: {said}", columns - 4)]
+    return "\n".join(lines)
+
+
+def _judgment(run: RunFolder, entry: Entry, judgment: Judgment, row: Row, columns: int) -> list[str]:
+    right, wrong = _symbols()
+    key = CallKey("verifier", row_id(row), entry.record.sample_index, judgment.repeat)
+    title = f"Judgment {judgment.repeat}: {judgment_words(judgment)}"
+    if not judgment.valid:
+        return _raw_reply(run, key, title, columns)
+    title += f" {right if judgment.first_error_step == -1 else wrong}"
+    lines = [decode_field(judgment.assessment or "")]
+    items = error_items(judgment.errors or "")
+    lines += ["", "Errors:", *(f"- {item}" for item in items)] if items else []
+    if judgment.meta is not None:
+        level = judgment.meta.level
+        graded = f"{level} ({LEVEL_SCORES[level]:g})" if level is not None else f"invalid: {judgment.meta.reason}"
+        lines += ["", f"Explanation graded: {graded}"]
+    return [section(title, "\n".join(lines), columns)]
+
+
+def _raw_reply(run: RunFolder, key: CallKey, title: str, columns: int) -> list[str]:
+    line = run.call(key)
+    if line is None:
+        return [section(title, "(no reply)", columns)]
+    ended = f"It ended with {line.finish_reason!r}. " if line.finish_reason else ""
+    return [section(title, f"{ended}As it came:\n\n{exact_text(line) or '(empty)'}", columns)]
+
+
+def _annotation(record: ProofRecord, columns: int) -> list[str]:
+    found = record.annotation
+    if found is None:
+        return []
+    said = "correct: no error" if record.is_correct else f"first wrong step {record.first_error_step}"
+    said += f"\nfirst fatal error {found.first_fatal_error_step}, recoverable errors {found.recoverable_error_steps}"
+    for label, text in (
+        ("Comment", found.reviewer_comment),
+        ("Reason of the first error", found.first_error_reason),
+        ("Remark", found.remark),
+    ):
+        said += f"\n\n{label}: {text}" if text.strip() else ""
+    return [section("Human annotation", said, columns)]
+
+
+# --- one call
+
+
+def call_page(call: Call, columns: int) -> str:
+    """A call: how it went and how it was read, the prompt and the reply."""
+    facts: list[tuple[str, str]] = []
+    if call.line is None:
+        facts.append(("answered", "no"))
+    else:
+        facts += list(_answer_facts(call.line))
+        facts.append(("read as", call.reading or ""))
+    facts += [
+        ("failed", f"{attempt.at}: {attempt.error}, {attempt.attempts} attempts: {attempt.message}")
+        for attempt in call.attempts
+    ]
+    lines = [line for label, text in facts for line in _fact(label, text, columns)]
+    parts = ["\n".join([click.style(rule(f"Call {one_line(call.key.text)}", columns), bold=True), *lines])]
+    parts.append(section("Prompt", call.prompt if call.prompt is not None else "(it cannot be known here)", columns))
+    if call.line is not None:
+        if call.line.reasoning:
+            parts.append(section("Reasoning, kept apart and never read for a verdict", call.line.reasoning, columns))
+        parts.append(section("Reply", exact_text(call.line) or "(empty)", columns))
+    parts.append(cut("Exact texts, byte for byte: --json", columns))
+    return "\n\n".join(parts)
+
+
+def _answer_facts(line: CallLine) -> Iterator[tuple[str, str]]:
+    took = f"after {line.latency_s:.1f} s, " if line.latency_s else ""
+    attempts = f"{line.attempts} attempt{'s' if line.attempts != 1 else ''}"
+    yield "answered", f"{line.at or 'at an unknown time'}, {took}{attempts}"
+    if line.model is not None:
+        yield "model", f"{line.model}{f', {line.fingerprint}' if line.fingerprint else ''}"
+    yield "finish", f"refused: {line.refused}" if line.refused else str(line.finish_reason)
+    if line.usage:
+        counts = {name: count for name, count in line.usage.items() if isinstance(count, int | float)}
+        yield "usage", ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def hints(path: Path, entry: Entry | None) -> str:
+    """The next command to type."""
+    name = printable(str(path))
+    if entry is None:
+        return f"Read a proof, by its number or id: proverbench inspect {name} NUMBER"
+    record = entry.record
+    item = record.proof_id if record.proof_id is not None else record.problem_id
+    role = "verifier" if record.judgments else "policy"
+    return (
+        "The exact prompt and reply of a call:\n"
+        f"  proverbench inspect {name} --call {role}/{printable(item)}/{record.sample_index}/0"
+    )
