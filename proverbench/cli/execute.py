@@ -16,6 +16,7 @@ from proverbench.records import Role, Task
 if TYPE_CHECKING:
     from proverbench.endpoints.base import Caller
     from proverbench.endpoints.batch import BatchClients
+    from proverbench.executors.cluster import Cluster
     from proverbench.prepare import Prepared
     from proverbench.records import CallLine, Summary
     from proverbench.session import Session
@@ -57,6 +58,12 @@ def shared_options(command: F) -> F:
             "--concurrency", type=click.IntRange(min=1), metavar="N", help="Calls in flight at each endpoint."
         ),
         click.option(
+            "--executor",
+            type=click.Choice(["local", "ray"]),
+            default="local",
+            help="Where calls are made: in this process, or on a Ray cluster (docs/many-machines.md).",
+        ),
+        click.option(
             "--batch",
             is_flag=False,
             flag_value="all",
@@ -92,6 +99,7 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
 
     output, resume = given.pop("output"), given.pop("resume")
     final, dry_run, cancel = given.pop("final"), given.pop("dry_run"), given.pop("cancel_batches")
+    spread = given.pop("executor") == "ray"
     options = Options(
         prompts={role: path for role, path in prompts.items() if path is not None},
         neutralise=False if given.pop("no_neutralise") else None,
@@ -114,17 +122,24 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
 
         print_estimate(prepared)
         return EXIT_COMPLETE
-    return asyncio.run(_Execution(task, prepared, resume=resume, output=output).run(final=final, cancel=cancel))
+    if spread and prepared.batched:
+        raise ConfigError("--batch cannot be given with --executor ray: one process is enough to ask in batches")
+    execution = _Execution(task, prepared, resume=resume, output=output, spread=spread)
+    return asyncio.run(execution.run(final=final, cancel=cancel))
 
 
 class _Execution:
     """One session of a run: callers, pipeline, display, signals, and the derived files at the end."""
 
-    def __init__(self, task: Task, prepared: "Prepared", *, resume: Path | None, output: Path | None) -> None:
+    def __init__(
+        self, task: Task, prepared: "Prepared", *, resume: Path | None, output: Path | None, spread: bool
+    ) -> None:
         self._task: Task = task
         self._prepared = prepared
         self._resume = resume
         self._output = output
+        self._spread = spread
+        self._cluster: Cluster | None = None
         self._signal: int | None = None
         self._asking = True
 
@@ -139,14 +154,19 @@ class _Execution:
         session = None if self._resume is None else Session(self._resume, on_start=_retract)
         try:
             if session is not None:
+                await _take_back(session)
                 session.check_growth(draft)
                 if cancel:
                     return await self._cancel_batches(session, clients)
                 if final or not session.lacks_anything(draft):
                     return self._without_asking(session, final=final)
             # Endpoints before anything is written: when one cannot be opened as configured, nothing is left behind.
-            opened = await open_callers(config, roles, concurrency=draft.operation.get("concurrency"))
-            callers = {role: opened[role] for role in roles}
+            opened: dict[str, Caller] = {}
+            if self._spread:
+                await self._open_cluster(session, roles)
+            else:
+                opened = await open_callers(config, roles, concurrency=draft.operation.get("concurrency"))
+            callers = {role: opened[role] for role in roles if role in opened}
             try:
                 if session is None:
                     model = draft.identity.roles["policy" if self._task == "prover" else "verifier"].model
@@ -157,10 +177,27 @@ class _Execution:
                 return await self._ask(session, callers, clients)
             finally:
                 await close_callers(opened)
+                if self._cluster is not None:
+                    await self._cluster.aclose()
         finally:
             await clients.aclose()
             if session is not None:
                 session.release()
+
+    async def _open_cluster(self, session: "Session | None", roles: "list[Role]") -> None:
+        from proverbench.batching import open_batches
+        from proverbench.executors.cluster import Cluster
+
+        if session is not None and open_batches(session.sources):
+            raise ConfigError(f"{session.path} has open batches; collect them first, without --executor ray")
+        draft = self._prepared.draft
+        self._cluster = await Cluster.open(
+            self._prepared.config,
+            roles,
+            concurrency=draft.operation.get("concurrency"),
+            rows=len(draft.rows),
+            say=say,
+        )
 
     def _without_asking(self, session: "Session", *, final: bool) -> int:
         """Close what is unanswered, or find that nothing is; no call is made."""
@@ -196,19 +233,25 @@ class _Execution:
     ) -> int:
         from proverbench.budget import Spent
         from proverbench.cli.progress import Display
+        from proverbench.executors.cluster import ClusterPipeline
         from proverbench.pipeline import Pipeline
         from proverbench.runfolder import write_derived
 
         self._spent = Spent.of(session.sources)
-        self._pipeline = pipeline = Pipeline(
-            session,
-            callers,
-            self._on_answer,
-            clients=clients,
-            batched=self._prepared.batched,
-            tell=lambda message: self._display.say(message),
-        )
-        self._display = display = Display(pipeline.progress, callers, self._spent)
+
+        def tell(message: str) -> None:
+            self._display.say(message)
+
+        pipeline: Pipeline | ClusterPipeline
+        if self._cluster is not None:
+            pipeline = ClusterPipeline(session, self._cluster, self._spent, self._heed_budget, tell)
+            self._display = display = Display(pipeline.progress, self._cluster.endpoints, self._spent)
+        else:
+            pipeline = Pipeline(
+                session, callers, self._on_answer, clients=clients, batched=self._prepared.batched, tell=tell
+            )
+            self._display = display = Display(pipeline.progress, callers, self._spent)
+        self._pipeline = pipeline
         main = asyncio.current_task()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -217,7 +260,7 @@ class _Execution:
         with display:
             ticking = loop.create_task(self._tick())
             try:
-                if cancel:
+                if cancel and isinstance(pipeline, Pipeline):
                     await pipeline.cancel_batches()
                 else:
                     async with aclosing(pipeline.run()) as proofs:
@@ -254,10 +297,13 @@ class _Execution:
 
     def _on_answer(self, line: "CallLine") -> None:
         self._spent.add(line)
+        self._heed_budget(just_answered=1)
+
+    def _heed_budget(self, *, just_answered: int = 0) -> None:
         exceeded = self._spent.budget.exceeded()
         if exceeded is not None and not self._pipeline.stopping():
             self._pipeline.stop(f"budget: {exceeded}")
-            in_flight = max(0, self._display.in_flight() - 1) + self._display.in_batches()
+            in_flight = max(0, self._display.in_flight() - just_answered) + self._display.in_batches()
             self._display.say(f"{exceeded}: asking nothing new; {in_flight} calls are in flight")
 
     def _on_signal(self, number: int, main: "asyncio.Task[object] | None") -> None:
@@ -298,6 +344,15 @@ class _Execution:
                 f"with the line below, or stop them with: {command} --cancel-batches"
             )
         say(f"incomplete; go on with: {command}")
+
+
+async def _take_back(session: "Session") -> None:
+    """Take into the run what a session on several machines, cut short, left in shards."""
+    from proverbench.executors.shards import take_back
+    from proverbench.runfolder import write_derived
+
+    if await take_back(session, say):
+        write_derived(session.sources)
 
 
 def _retract(sources: "Sources") -> None:

@@ -4,9 +4,9 @@ import sys
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from proverbench.endpoints.base import Caller
+from proverbench.endpoints.base import EndpointState
 from proverbench.pipeline import Progress
 from proverbench.records import Role
 
@@ -20,6 +20,12 @@ _QUIET_EVERY_S = 60.0
 """Where stderr is no terminal, a line comes this often, so that a log shows life without filling up."""
 
 
+class HasState(Protocol):
+    """An endpoint, as far as it is shown."""
+
+    state: EndpointState
+
+
 class Display:
     """Shows progress until the block ends.
 
@@ -29,7 +35,7 @@ class Display:
         spent: Money and tokens so far.
     """
 
-    def __init__(self, progress: Progress, callers: Mapping[Role, Caller], spent: "Spent") -> None:
+    def __init__(self, progress: Progress, callers: Mapping[Role, HasState], spent: "Spent") -> None:
         self._progress = progress
         self._callers = callers
         self._spent = spent

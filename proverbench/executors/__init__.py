@@ -1,0 +1,1 @@
+"""Runs spread over several processes or machines: shards, who works on them, and how they come back into one run."""
