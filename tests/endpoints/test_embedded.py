@@ -147,7 +147,7 @@ async def test_it_answers(tmp_path):
     pytest.importorskip("xllamacpp")
     config = tmp_path / "c.toml"
     config.write_text(
-        '[verifier]\nkind = "embedded"\nmodel = "SmolLM2-135M-Instruct"\nconcurrency = 2\ncontext = 512\n'
+        '[verifier]\nkind = "embedded"\nmodel = "SmolLM2-135M-Instruct"\nconcurrency = 1\ncontext = 256\n'
         "[verifier.generation]\nmax_tokens = 30\nseed = 1\n"
         """extra_body = { grammar = 'root ::= "<level>" ("WRONG_POLARITY" | "EXACT_MATCH") "</level>"' }\n"""
     )
@@ -161,7 +161,7 @@ async def test_it_answers(tmp_path):
         assert (outcome.reply.finish_reason, outcome.reply.model) == ("stop", "SmolLM2-135M-Instruct")
         assert outcome.reply.usage["completion_tokens"] > 0
         await caller.acquire(1)
-        long = await caller.call(request("word " * 2000))
+        long = await caller.call(request("word " * 500))
         assert long.reply.refused == "context_length"
     finally:
         await close_callers(callers)
