@@ -7,7 +7,7 @@ from typing import Literal
 
 from proverbench.compression.building import build_prelude, source_problems
 from proverbench.compression.charges import charge
-from proverbench.compression.checking import axioms_of
+from proverbench.compression.checking import axioms_of, reserved_names
 from proverbench.compression.export import Export, Theorem, write_export
 from proverbench.compression.hashing import definition_hash, frozen_names, sha256_hex, statement_hash
 from proverbench.compression.kernel import LeanKernel
@@ -115,7 +115,9 @@ def _record(
     by_text = {export.name_text(name): name for name in export.constants()}
     pinned = {by_text[name] for name in provided}
     rests = frozen_names(export, [by_text[target] for target in order.targets], pinned)
-    frozen = sorted({*(export.name_text(name) for name in rests), *order.background, *order.freeze} - provided)
+    reserved = reserved_names(export, provided, prelude=kind == "prelude")
+    chosen = {*(export.name_text(name) for name in rests), *order.background, *order.freeze, *reserved}
+    frozen = sorted(chosen - provided)
     spec = TaskFile(
         format=1,
         name=order.name,

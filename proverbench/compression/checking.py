@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from proverbench.compression.building import Built, build_prelude, source_problems
 from proverbench.compression.charges import Charge, charge, used_constants
-from proverbench.compression.export import Axiom, Export, Theorem, constants_of, terms_of, write_export
+from proverbench.compression.export import Axiom, Export, Quot, Theorem, constants_of, terms_of, write_export
 from proverbench.compression.hashing import definition_hash, sha256_hex, statement_hash
 from proverbench.compression.kernel import LeanKernel, Problem
 from proverbench.compression.project import build_lake_task, import_problems
@@ -146,6 +146,11 @@ def check_export(
         return Check(task, "invalid", tuple(faults), name, None, export, terms, sources or {})
     problems = [*_statement_problems(task, export), *_frozen_problems(task, export, provided)]
     problems += _axiom_problems(task, export, provided)
+    problems += [
+        f"reserved name: {name} is one that the kernel trusts without looking; only pinned files may declare it"
+        for name in reserved_names(export, provided, prelude=task.spec.kind == "prelude")
+        if name not in task.spec.frozen
+    ]
     charged: Charge | None = None
     try:
         charged = charge(export, task.spec.targets, [*provided, *task.spec.background])
@@ -201,6 +206,37 @@ def axioms_of(export: Export, targets: list[str]) -> list[str]:
             axioms.add(export.name_text(name))
         pending += used_constants(export, [term for _, _, term in terms_of(declaration)], seen_terms)
     return sorted(axioms)
+
+
+_TRUSTED = frozenset(
+    {
+        *("Nat", "Nat.zero", "Nat.succ", "Nat.add", "Nat.sub", "Nat.mul", "Nat.div", "Nat.mod", "Nat.gcd", "Nat.pow"),
+        *("Nat.beq", "Nat.ble", "Nat.land", "Nat.lor", "Nat.xor", "Nat.shiftLeft", "Nat.shiftRight", "Nat.log2"),
+        *("Bool", "Bool.true", "Bool.false", "String", "String.mk", "String.ofList", "Char", "Char.ofNat"),
+        *("List", "List.nil", "List.cons", "Lean.reduceBool", "Lean.reduceNat", "eagerReduce"),
+    }
+)
+_TRUSTED_ROOTS = frozenset({"Nat", "Bool", "String", "Char", "List", "Lean", "Quot"})
+
+
+def reserved_names(export: Export, provided: set[str], *, prelude: bool) -> list[str]:
+    """Constants outside the pinned files under names that mean something to Lean's kernel.
+
+    The kernel gives a string literal the type ``String`` and computes ``Nat.add`` on literals by machine arithmetic,
+    whatever was declared under these names: it trusts Lean's own Prelude to have declared them as it should. Where
+    there is no Prelude, ``def String : Prop := False`` makes every string a proof of False. So a participant may not
+    declare them. In ``prelude`` files all but theorems is refused below their namespaces too, lest a name is
+    forgotten here; in projects the real Prelude has taken the names.
+    """
+    found = []
+    for name, (constant, _) in export.constants().items():
+        shown = export.name_text(name)
+        if shown in provided or isinstance(constant, Quot):
+            continue
+        below = prelude and not isinstance(constant, Theorem) and export.name_parts(name)[0] in _TRUSTED_ROOTS
+        if shown in _TRUSTED or below:
+            found.append(shown)
+    return sorted(found)
 
 
 def _axiom_problems(task: Task, export: Export, provided: set[str]) -> list[str]:

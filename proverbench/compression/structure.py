@@ -13,6 +13,7 @@ from proverbench.compression.export import (
     IMAX,
     LAM,
     LET,
+    LIT,
     MAX,
     MDATA,
     PARAM,
@@ -95,15 +96,33 @@ def _direct_uses(export: Export) -> Callable[[Declaration], list[int]]:
     stamps = array("q", bytes(8 * len(export)))
     known: dict[int, list[int]] = {}
     kind, name = export.kind, export.name
+    literals = _literal_constants(export)
 
     def uses(declaration: Declaration) -> list[int]:
         found = known.get(id(declaration))
         if found is None:
             below = export.reach((term for _, _, term in terms_of(declaration)), stamps, len(known) + 1)
-            found = known[id(declaration)] = sorted({name[t] for t in below if kind[t] in (CONST, PROJ)})
+            used: set[int] = set()
+            for term in below:
+                if kind[term] in (CONST, PROJ):
+                    used.add(name[term])
+                elif kind[term] == LIT:
+                    used |= literals[isinstance(export.literals[export.a[term]], str)]
+            found = known[id(declaration)] = sorted(used)
         return found
 
     return uses
+
+
+def _literal_constants(export: Export) -> tuple[set[int], set[int]]:
+    """What the kernel wants declared before it meets a number, and before it meets a string."""
+    wanted = ("Nat", "String", "String.mk", "String.ofList", "Char", "Char.ofNat", "List")
+    found = {export.name_text(name): name for name in export.constants() if export.names[name][1] in _LITERAL_PARTS}
+    numbers = {found["Nat"]} if "Nat" in found else set()
+    return numbers, numbers | {found[text] for text in wanted if text in found}
+
+
+_LITERAL_PARTS = frozenset({"Nat", "String", "mk", "ofList", "Char", "ofNat", "List"})
 
 
 # --- the checks -------------------------------------------------------------------------------------------------

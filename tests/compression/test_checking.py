@@ -89,6 +89,40 @@ def test_what_makes_a_version_invalid(
     assert any(said in problem for problem in check.problems), check.problems
 
 
+def test_names_that_the_kernel_trusts_are_reserved(kernel: LeanKernel) -> None:
+    """The kernel itself accepts this proof of False: it takes a string literal to be of whatever is called String."""
+    task = load_task(shipped_tasks()["logic"])
+    source = task.original["Connectives.lean"]
+    hole = b'def String : Prop := False\ntheorem boom : False := "a"\ntheorem and_comm'
+    check = check_sources(task, {"Connectives.lean": source.replace(b"theorem and_comm", hole, 1)}, kernel)
+    assert check.problems == (
+        "reserved name: String is one that the kernel trusts without looking; only pinned files may declare it",
+    )
+
+
+def test_reserved_names_of_an_original_are_frozen_and_literals_come_after_their_type(kernel: LeanKernel) -> None:
+    source = b"""prelude
+set_option linter.all false
+set_option genCtorIdx false
+unsafe axiom lcAny : Type
+unsafe axiom lcErased : Type
+unsafe axiom lcProof {\xce\xb1 : Prop} : \xce\xb1
+inductive Eq {\xce\xb1 : Sort u} (a : \xce\xb1) : \xce\xb1 \xe2\x86\x92 Prop where
+  | refl : Eq a a
+inductive Nat where
+  | zero
+  | succ (n : Nat)
+class OfNat (\xce\xb1 : Type u) (_ : Nat) where ofNat : \xce\xb1
+instance instOfNatNat (n : Nat) : OfNat Nat n := OfNat.mk n
+theorem a : Eq (3 : Nat) (3 : Nat) := Eq.refl
+"""
+    task = make_task({"A.lean": source}, Order("t", ["a"]), kernel)
+    assert {"Nat", "Nat.succ", "Nat.rec"} <= set(task.spec.frozen)
+    assert check_sources(task, {"A.lean": source}, kernel).verdict == "valid"
+    extended = source.replace(b"class OfNat", b"noncomputable def Nat.add (a b : Nat) : Nat := a\nclass OfNat")
+    assert "reserved name: Nat.add" in check_sources(task, {"A.lean": extended}, kernel).problems[0]
+
+
 def test_a_stronger_background_constant_is_refused(toy_sources: dict[str, bytes], kernel: LeanKernel) -> None:
     """Its use is free, so what it says must stay; how it is proved may not matter."""
     task = make_task(toy_sources, Order("toy", ["zero_add"], background=["Eq", "succ_congr"]), kernel)
