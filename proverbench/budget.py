@@ -42,7 +42,7 @@ class Spent:
         if isinstance(line, CallFacts | AttemptLine) and line.role in self.budget.roles:
             spending = self.budget.roles[line.role]
             if isinstance(line, CallFacts):
-                spending.add(normalise_usage(line.usage), abandoned=line.abandoned)
+                spending.add(normalise_usage(line.usage), abandoned=line.abandoned, batch=line.batch is not None)
             else:
                 spending.lost(line.abandoned)
 

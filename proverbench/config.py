@@ -59,6 +59,7 @@ _ONLY_FOR: dict[str, tuple[str, ...]] = {
     "context": ("embedded",),
 }
 _KINDS = ("openai", "anthropic", "embedded", "replay")
+_BATCH_KINDS = ("openai", "anthropic")
 _LOCAL_MODEL_KEYS = ("model_class", "dtype", "device_map", "trust_remote_code", "revision", "chat_template_kwargs")
 """Keys of the published ``transformers`` backend; its ``api`` backend accepts and ignores them."""
 
@@ -124,6 +125,8 @@ class Prices(_Table):
     """Input tokens written to the cache; None: as ``input``."""
     output: Price | None = None
     """Output tokens, reasoning included."""
+    batch: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
+    """What a call in a batch (``--batch``) costs, as a share of these prices, e.g. 0.5; None: as much as any other."""
 
 
 class EndpointConfig(_Table):
@@ -231,6 +234,21 @@ class Config(_Table):
             raise ConfigError.of(
                 f"{self.path}: the table [{role}] is missing; this run needs it (docs/configs.md)" for role in missing
             )
+
+    def require_batches(self, roles: Iterable[str]) -> None:
+        """Make sure that the endpoints of ``roles`` may have batches.
+
+        Raises:
+            ConfigError: Names every role whose endpoint cannot.
+        """
+        faults = [
+            f"{self.path}: {role}: endpoints of kind {self.roles[role].endpoint.kind!r} have no batches; "
+            f"leave {role} out of --batch (--batch none: every role is asked directly)"
+            for role in roles
+            if role in self.roles and self.roles[role].endpoint.kind not in _BATCH_KINDS
+        ]
+        if faults:
+            raise ConfigError.of(faults)
 
     def endpoints(self, roles: Iterable[str]) -> list[EndpointConfig]:
         """The distinct endpoints of ``roles``, in order of first use."""

@@ -20,7 +20,6 @@ from proverbench.data import (
     parse_shard,
     shard_of,
 )
-from proverbench.endpoints.batch import refuse_unbatchable
 from proverbench.errors import ConfigError, ProverBenchError, UserInputError
 from proverbench.journal import now
 from proverbench.prompts import Template
@@ -129,7 +128,7 @@ def batched_roles(wanted: str | None, roles: tuple[Role, ...], config: Config) -
         raise ConfigError(
             f"--batch {wanted}: this run asks {', '.join(roles)}; name some of them, or {EVERY_ROLE} or {NO_ROLE}"
         )
-    refuse_unbatchable(config, named)
+    config.require_batches(named)
     return tuple(role for role in roles if role in named)
 
 

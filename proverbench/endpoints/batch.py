@@ -19,13 +19,11 @@ from proverbench.endpoints.classify import ErrorFacts, classify, describe, error
 from proverbench.endpoints.factory import read_access
 from proverbench.endpoints.http import HttpEndpoint, decode, encode
 from proverbench.endpoints.retry import parse_retry_after
-from proverbench.errors import CallFailedError, ConfigError, EndpointError, FatalEndpointError, TransientError
+from proverbench.errors import CallFailedError, EndpointError, FatalEndpointError, TransientError
 
 if TYPE_CHECKING:
     import httpx2
 
-BATCH_KINDS = ("openai", "anthropic")
-"""Kinds of endpoints that may have batches."""
 CANCELLED = "batch_cancelled"
 EXPIRED = "batch_expired"
 
@@ -639,7 +637,7 @@ class BatchClients:
         """
         endpoint = self._config.roles[role].endpoint
         if endpoint.name not in self._made:
-            refuse_unbatchable(self._config, [role])
+            self._config.require_batches([role])
             roles = {name: r for name, r in self._config.roles.items() if r.endpoint.name == endpoint.name}
             kind = AnthropicBatches if endpoint.kind == "anthropic" else OpenAIBatches
             self._made[endpoint.name] = kind(endpoint, roles, read_access(endpoint))
@@ -649,22 +647,6 @@ class BatchClients:
         """Release connections."""
         for client in self._made.values():
             await client.aclose()
-
-
-def refuse_unbatchable(config: Config, roles: Collection[str]) -> None:
-    """Make sure that the endpoints of ``roles`` may have batches.
-
-    Raises:
-        ConfigError: Names every role whose endpoint cannot.
-    """
-    faults = [
-        f"{config.path}: {role}: endpoints of kind {config.roles[role].endpoint.kind!r} have no batches; "
-        f"leave {role} out of --batch (--batch none: every role is asked directly)"
-        for role in roles
-        if role in config.roles and config.roles[role].endpoint.kind not in BATCH_KINDS
-    ]
-    if faults:
-        raise ConfigError.of(faults)
 
 
 def _read_line(raw: bytes, wanted: Any) -> Any:

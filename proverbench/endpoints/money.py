@@ -79,18 +79,23 @@ class Spending:
     unknown: int = 0
     """Of these, calls whose usage the provider did not tell; also attempts that were given up after sending."""
     usage: Usage = NO_USAGE
+    in_batches: Usage = NO_USAGE
+    """Of this, what calls in batches used."""
 
-    def add(self, usage: Usage | None, *, abandoned: int = 0) -> None:
+    def add(self, usage: Usage | None, *, abandoned: int = 0, batch: bool = False) -> None:
         """Count an answered call.
 
         Args:
             usage: Its token counts, None when unknown.
             abandoned: Attempts of it that were given up; the provider may bill them, so the cost is "at least".
+            batch: Whether a batch answered it, which may cost less (``Prices.batch``).
         """
         self.calls += 1
         self.unknown += abandoned + (usage is None)
         if usage is not None:
             self.usage += usage
+            if batch:
+                self.in_batches += usage
 
     def lost(self, abandoned: int) -> None:
         """Count the attempts of an unanswered call that were given up after sending."""
@@ -101,15 +106,22 @@ class Spending:
         """What was spent."""
         if self.calls == 0 and self.unknown == 0:
             return Cost(0.0)
-        return cost(self.usage, self.prices) + Cost(0.0, at_least=self.unknown > 0)
+        return self._known + Cost(0.0, at_least=self.unknown > 0)
+
+    @property
+    def _known(self) -> Cost:
+        """The cost of all calls whose usage is known."""
+        whole = cost(self.usage, self.prices)
+        if self.prices is None or self.prices.batch is None:
+            return whole
+        return Cost(whole.usd - (1 - self.prices.batch) * cost(self.in_batches, self.prices).usd, whole.at_least)
 
     def forecast(self, calls_wanted: int) -> Cost | None:
         """The cost when ``calls_wanted`` calls are answered, if the rest cost as much on average; None before any."""
         known = self.calls - min(self.unknown, self.calls)
         if not known:
             return None
-        spent = cost(self.usage, self.prices)
-        return Cost(spent.usd / known * max(calls_wanted, self.calls), at_least=self.cost.at_least)
+        return Cost(self._known.usd / known * max(calls_wanted, self.calls), at_least=self.cost.at_least)
 
 
 @dataclass(slots=True)
