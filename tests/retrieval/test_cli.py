@@ -184,6 +184,24 @@ def test_a_run_file_of_a_run_gives_the_same_positions(
     assert (tmp_path / "a/positions.jsonl").read_bytes() == (tmp_path / "b/positions.jsonl").read_bytes()
 
 
+def test_a_public_engine_is_asked_where_the_config_says_and_stands_apart(retrievalbench: Run, tmp_path: Path) -> None:
+    def answer(seen: Seen) -> Answer:
+        return 200, [[{"result": {"name": ["Lattice"]}, "distance": 0.5}] * 7]
+
+    with serve(answer) as server:
+        (tmp_path / "c.toml").write_text(f'[engine.leansearch]\nbase_url = "{server.url}"\nrevision = "May"\n')
+        common = ("--config", "c.toml", "--sample-queries", "2")
+        done = retrievalbench("run", "--system", "leansearch", "--system", "bm25", *common, "--output", "r")
+        assert done.code == 0, done.err
+        assert len(server.seen) == 2
+    summary = json.loads((tmp_path / "r/leansearch/summary.json").read_text())
+    assert summary["service_cap"] == 7
+    boards = json.loads(retrievalbench("compare", "r", "--json").out)["boards"]
+    assert [[row["label"] for row in board["rows"]] for board in boards[:2]] == [["bm25"], ["leansearch"]]
+    badges = [badge["label"] for badge in boards[1]["rows"][0]["badges"]]
+    assert badges == ["sampled n = 2", "cap k ≤ 7", "different corpus"]
+
+
 @pytest.mark.parametrize(("which", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_stopped_run_keeps_its_answers_and_says_how_to_go_on(
     tmp_path: Path, which: signal.Signals, code: int
