@@ -5,19 +5,19 @@ links are kept, a changed part is named. An unsigned receipt shows accidents and
 shows who vouches for it.
 """
 
+import importlib.util
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from typing import TYPE_CHECKING, Any
 
 from proverbench.compression.bundle import Bundle
 from proverbench.compression.hashing import sha256_hex
 from proverbench.errors import DataError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 PARTS = ("task", "submission", "sources", "terms", "scores", "verdict", "verifier")
 _START = sha256_hex(b"compressionbench receipt 1")
@@ -111,7 +111,7 @@ def chain_parts(parts: Mapping[str, Any]) -> dict[str, str]:
     return links
 
 
-def make_receipt(parts: Mapping[str, Any], key: Ed25519PrivateKey | None) -> Receipt:
+def make_receipt(parts: Mapping[str, Any], key: "Ed25519PrivateKey | None") -> Receipt:
     """Chain some parts and, with a key, sign the root."""
     chain = chain_parts(parts)
     signature = None
@@ -188,6 +188,10 @@ def receipt_problems(receipt: Receipt, *, trusted: str | None = None) -> list[st
         return [f"{changed[0]}: changed after the receipt was made (its link in the chain does not match)"]
     if receipt.signature is None:
         return ["signature: unsigned, but a signature by a trusted key was asked for"] if trusted else []
+    _require_cryptography()
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
     try:
         public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(receipt.signature.public_key))
         public.verify(bytes.fromhex(receipt.signature.signature), _CONTEXT + receipt.root.encode("ascii"))
@@ -223,6 +227,10 @@ def make_key(path: Path) -> str:
     Raises:
         DataError: If the file is there already.
     """
+    _require_cryptography()
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     key = Ed25519PrivateKey.generate()
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     try:
@@ -233,12 +241,16 @@ def make_key(path: Path) -> str:
     return key.public_key().public_bytes_raw().hex()
 
 
-def load_key(path: Path) -> Ed25519PrivateKey:
+def load_key(path: Path) -> "Ed25519PrivateKey":
     """Read a private key.
 
     Raises:
         DataError: If it is no unencrypted Ed25519 key in PEM.
     """
+    _require_cryptography()
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     try:
         key = serialization.load_pem_private_key(path.read_bytes(), password=None)
     except OSError as exc:
@@ -250,3 +262,13 @@ def load_key(path: Path) -> Ed25519PrivateKey:
     if not isinstance(key, Ed25519PrivateKey):
         raise DataError(f"--key {path}: is no Ed25519 key")
     return key
+
+
+def _require_cryptography() -> None:
+    """Signatures need the package; whatever is unsigned works without it.
+
+    Raises:
+        DataError: If it is not installed.
+    """
+    if importlib.util.find_spec("cryptography") is None:
+        raise DataError("signatures need the package cryptography: pip install 'proverbench[lean]'")

@@ -9,8 +9,10 @@ Nothing here recurses: proofs may be deeper than Python's stack.
 """
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
+
+import msgspec
 
 from proverbench.compression.charges import Charge, charge
 from proverbench.compression.checking import check_sources
@@ -59,7 +61,7 @@ class SharedTask:
     before: int
     """Nodes without it."""
     everything: Shared
-    """All repeated subterms bound."""
+    """All repeated subterms of more than one node bound."""
     paying: Shared
     """Only those that make the whole smaller."""
 
@@ -86,53 +88,54 @@ def share_task(task: Task, sources: Mapping[str, bytes], kernel: LeanKernel) -> 
         StoppedError: If a limit ended it.
     """
     check = check_sources(task, sources, kernel)
-    if check.verdict != "valid" or check.export is None or check.charge is None:
+    if check.verdict != "valid" or check.export is None:
         raise DataError.of(check.problems)
-    free = [*check.provided, *task.spec.background]
-    everything, paying = (
-        share(check.export, task.spec.targets, free, kernel, only_paying=only_paying) for only_paying in (False, True)
-    )
-    return SharedTask(check.charge.count, everything, paying)
+    return share(check.export, task.spec.targets, [*check.provided, *task.spec.background], kernel)
 
 
-def share(
-    export: Export, targets: Sequence[str], background: Iterable[str], kernel: LeanKernel, *, only_paying: bool
-) -> Shared:
-    """Share the repeated subterms of every charged proof, and have the kernel check the result.
+def share(export: Export, targets: Sequence[str], background: Iterable[str], kernel: LeanKernel) -> SharedTask:
+    """Share the repeated subterms of every charged proof, and have the kernel check the results.
 
     Args:
         export: All declarations.
         targets: The task's targets.
         background: Constants whose use is free; their proofs stay as they are.
-        kernel: Finds the types and checks the result.
-        only_paying: Bind only what makes the whole smaller; else everything repeated that has more than one node.
+        kernel: Finds the types and checks the results.
 
     Raises:
         StoppedError: If a limit ended it.
     """
     free = list(background)
-    charged = {item.name for item in charge(export, targets, free).items}
+    before = charge(export, targets, free)
+    charged = {item.name for item in before.items}
     builder = Builder()
     importer = Importer(export, builder)
-    declarations = [importer.declaration(declaration) for declaration in export.declarations]
-    builder.export.declarations = declarations
-    builder.export.lean_version = export.lean_version
-    proofs = [
-        item for item in declarations if isinstance(item, Theorem) and builder.export.name_text(item.name) in charged
-    ]
-    graphs = [_Graph(builder, proof) for proof in proofs]
-    _find_types(builder, declarations, graphs, kernel)
-    for graph, proof in zip(graphs, proofs, strict=True):
-        if only_paying:
-            graph.drop_what_does_not_pay()
-        proof.value = graph.write()
-    result = builder.export
-    return Shared(
-        result,
-        charge(result, targets, free),
-        sum(len(graph.bound) for graph in graphs),
-        kernel.replay(write_export(result)).problems,
-    )
+    tables = builder.export
+    tables.lean_version = export.lean_version
+    tables.declarations = declarations = [importer.declaration(declaration) for declaration in export.declarations]
+    proofs = [item for item in declarations if isinstance(item, Theorem) and tables.name_text(item.name) in charged]
+    graphs = {proof.name: _Graph(builder, proof) for proof in proofs}
+    _find_types(builder, declarations, list(graphs.values()), kernel)
+
+    def written() -> Shared:
+        values = {name: graph.write() for name, graph in graphs.items()}
+        result = replace(
+            tables,
+            declarations=[
+                msgspec.structs.replace(item, value=values[item.name])
+                if isinstance(item, Theorem) and item.name in values
+                else item
+                for item in declarations
+            ],
+        )
+        lets = sum(len(graph.bound) for graph in graphs.values())
+        problems = kernel.replay(write_export(result)).problems
+        return Shared(result, charge(result, targets, free), lets, problems)
+
+    everything = written()
+    for graph in graphs.values():
+        graph.drop_what_does_not_pay()
+    return SharedTask(before.count, everything, written())
 
 
 def _find_types(builder: Builder, declarations: list[Declaration], graphs: list["_Graph"], kernel: LeanKernel) -> None:

