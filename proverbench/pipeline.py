@@ -17,14 +17,16 @@ from proverbench.journal import now, storable, storable_value
 from proverbench.judging import Event, ToJudge, grade_judgments, judge_proofs
 from proverbench.plan import ROLES
 from proverbench.prompts import Rendered
-from proverbench.reading import proof_steps, read_judgment, render
-from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role
+from proverbench.reading import is_valid, proof_steps, render
+from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, RoleIdentity
 from proverbench.sampling import Job, sample_proofs
 from proverbench.session import Session
 
 E = TypeVar("E")
 
 _PRIORITY = {"policy": Priority.POLICY, "verifier": Priority.VERIFIER, "meta": Priority.META}
+LARGE_CHARS = 64 << 10
+"""Replies of more characters are handled one a turn of the loop."""
 GRACE_S = 5.0
 """After a fault that would hit every call: how long answers of other endpoints that are in flight are waited for."""
 
@@ -78,8 +80,6 @@ class _Stage:
         self._polite = polite
         self.role: Role = role
         self.count = pipeline.progress.stages[role]
-        self.fresh: set[int] = set()
-        """Calls answered in this session that nobody has parsed yet."""
         self.leaving = pipeline.leaving
         self.batches = None if batches is None else batches(self)
 
@@ -100,14 +100,14 @@ class _Stage:
         return self._pipeline.job(self.role, number)
 
     def keep(self, job: Job, outcome: Outcome, *, batch: str | None = None) -> None:
-        """Append what a call came to, and count it."""
-        self._pipeline.keep(CallKey.parse(job.request.key), job.prompt_sha256, outcome, batch=batch)
-        if isinstance(outcome, Answered):
-            self.count.answered += 1
-            self.count.got += 1
-            self.fresh.add(job.number)
-        else:
+        """Append what a call came to, parse it, and count it."""
+        line = self._pipeline.keep(CallKey.parse(job.request.key), job.prompt_sha256, outcome, batch=batch)
+        if line is None:
             self.count.unanswered += 1
+            return
+        self.count.answered += 1
+        self.count.got += 1
+        self.count.valid += is_valid(line, self._pipeline.identity(self.role), job.n_steps)
 
     def ask_all(
         self, source: AsyncGenerator[Job | Ready[E], None], result: Callable[[int], E]
@@ -140,19 +140,38 @@ class _Stage:
         pipeline.asking.add(task)
         self.count.asked += 1
         self.count.in_flight += 1
+        outcome: Outcome | None = None
         try:
             pipeline.session.start()
-            self.keep(job, await self._caller.call(job.request))
+            outcome = await self._caller.call(job.request)
+            try:
+                await pipeline.turns.wait(outcome)
+            finally:  # also when the wait is cut short: the reply is paid for
+                self.keep(job, outcome)
         except (FatalEndpointError, JournalError) as exc:
             pipeline.fail(exc)
         except asyncio.CancelledError:
-            pipeline.abandoned(CallKey.parse(job.request.key))
+            if outcome is None:
+                pipeline.abandoned(CallKey.parse(job.request.key))
             # After a fault the pipeline itself gives these calls up, and the chain should end as usual.
             if task not in pipeline.given_up:
                 raise
         finally:
             self.count.in_flight -= 1
             pipeline.asking.discard(task)
+
+
+class _Turns:
+    """Lets the loop turn between large replies that come at once, so that handling them holds nothing else up."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+
+    async def wait(self, outcome: Outcome) -> None:
+        """Wait for a turn, if the reply is large."""
+        if isinstance(outcome, Answered) and len(outcome.reply.text) > LARGE_CHARS:
+            async with self._lock:
+                await asyncio.sleep(0)
 
 
 class Pipeline:
@@ -187,7 +206,7 @@ class Pipeline:
         self.batched = batched
         self.tell: Tell = tell or (lambda message: None)
         self._roles = session.sources.manifest.identity.roles
-        self._prompt: tuple[int, Rendered, str] | None = None
+        self._prompt: tuple[int, Rendered, str, int] | None = None
         self._stages: dict[Role, _Stage] = {}
         self.reason: str | None = None
         """Why nothing new is asked, None while the run goes."""
@@ -201,6 +220,7 @@ class Pipeline:
         """Tasks with a call in flight or backing off."""
         self.given_up: set[asyncio.Task[None] | None] = set()
         """Those that were cancelled when the grace after a fault was over."""
+        self.turns = _Turns()
         self.leaving = asyncio.Event()
         """Set when batches are not waited for any more."""
         self._batches: dict[Role, BatchesOf] = {}
@@ -249,8 +269,16 @@ class Pipeline:
             if task is not None:
                 task.cancel()
 
-    def keep(self, key: CallKey, prompt_sha256: str, outcome: Outcome, *, batch: str | None = None) -> None:
-        """Append what a call came to; the reply is on disk when this returns."""
+    def identity(self, role: Role) -> RoleIdentity:
+        """What the manifest says of a role."""
+        return self._roles[role]
+
+    def keep(self, key: CallKey, prompt_sha256: str, outcome: Outcome, *, batch: str | None = None) -> CallLine | None:
+        """Append what a call came to; the reply is on disk when this returns.
+
+        Returns:
+            The line of an answer; None of a call that got none.
+        """
         at = now()
         if isinstance(outcome, Unanswered):
             self.session.unanswered(
@@ -267,7 +295,7 @@ class Pipeline:
                     at=at,
                 )
             )
-            return
+            return None
         reply = outcome.reply
         text, text_b64 = storable(reply.text)
         reasoning, reasoning_b64 = (None, None) if reply.reasoning is None else storable(reply.reasoning)
@@ -295,6 +323,7 @@ class Pipeline:
         )
         self.session.answered(line)
         self._on_answer(line)
+        return line
 
     def abandoned(self, key: CallKey) -> None:
         """Note a call that was in flight when the run was stopped at once; the provider may bill it."""
@@ -348,7 +377,6 @@ class Pipeline:
         else:
             proofs = self._all_proofs()
         events = judge_proofs(self._to_judge(proofs), plan, ledger, stages["verifier"])
-        events = self._parsed(events)
         return grade_judgments(events, self._meta_job, plan, stages["meta"]) if plan.meta else events
 
     def _shares(self, role: Role, asked: Sequence[Role]) -> bool:
@@ -369,7 +397,6 @@ class Pipeline:
                 # A finished proof is not even read: opening a large run to resume takes no longer than it must.
                 generation = proof_steps(sources, proof) if self._lacks_something(proof) else None
                 valid = generation is not None and generation.error is None
-                self._count_parsed("policy", proof, valid)
                 yield ToJudge(proof, self._judge_jobs(proof) if valid else (), judged=valid)
 
     def _lacks_something(self, proof: int) -> bool:
@@ -377,38 +404,11 @@ class Pipeline:
         roles: tuple[Role, ...] = ("verifier", "meta") if plan.meta else ("verifier",)
         return any(ledger.is_open(role, number) for role in roles for number in plan.judgments(proof))
 
-    def _count_parsed(self, role: Role, number: int, valid: bool) -> None:
-        stage = self._stages.get(role)
-        if stage is not None and number in stage.fresh:
-            stage.fresh.remove(number)
-            stage.count.valid += valid
-
     def _judge_jobs(self, proof: int) -> Iterator[Job]:
         sources = self.session.sources
         for number in sources.plan.judgments(proof):
             if sources.ledger.is_open("verifier", number):
                 yield self.job("verifier", number)
-
-    async def _parsed(self, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-        """Parse each new judgment on its way, for the valid rate that is shown while the run goes."""
-        stage = self._stages["verifier"]
-        async with aclosing(events):
-            async for event in events:
-                if event.judgment in stage.fresh:
-                    self._count_parsed("verifier", event.judgment, self._is_valid(event.proof, event.judgment))
-                yield event
-
-    def _is_valid(self, proof: int, judgment: int) -> bool:
-        sources = self.session.sources
-        offset = sources.ledger.offset("verifier", judgment)
-        generation = proof_steps(sources, proof)
-        if offset is None or generation is None:
-            return False
-        try:
-            read_judgment(sources.calls.call_at(offset), self._roles["verifier"], len(generation.steps))
-        except InvalidReply:
-            return False
-        return True
 
     def _meta_job(self, number: int) -> Job | None:
         ledger = self.session.sources.ledger
@@ -427,7 +427,7 @@ class Pipeline:
         """
         sources = self.session.sources
         key = sources.plan.key(role, number)
-        rendered, digest = self._rendered(role, number, key)
+        rendered, digest, n_steps = self._rendered(role, number, key)
         base = self._roles[role].generation.get("seed")
         request = Request(
             role=role,
@@ -436,17 +436,19 @@ class Pipeline:
             seed=None if base is None else call_seed(base, key.text),
             cacheable_chars=rendered.cacheable_chars,
         )
-        return Job(number, request, digest)
+        return Job(number, request, digest, n_steps)
 
-    def _rendered(self, role: Role, number: int, key: CallKey) -> tuple[Rendered, str]:
-        """The prompt and its hash; the repeats on one proof share them."""
+    def _rendered(self, role: Role, number: int, key: CallKey) -> tuple[Rendered, str, int]:
+        """The prompt, its hash and how many steps it shows; the repeats on one proof share them."""
+        sources = self.session.sources
         if role != "verifier":
-            rendered = render(self.session.sources, key)
-            return rendered, _sha256(rendered.text)
-        proof = number // self.session.sources.plan.repeats
+            rendered = render(sources, key)
+            return rendered, _sha256(rendered.text), 0
+        proof = number // sources.plan.repeats
         if self._prompt is None or self._prompt[0] != proof:
-            rendered = render(self.session.sources, key)
-            self._prompt = (proof, rendered, _sha256(rendered.text))
+            rendered = render(sources, key)
+            generation = proof_steps(sources, proof)
+            self._prompt = (proof, rendered, _sha256(rendered.text), len(generation.steps) if generation else 0)
         return self._prompt[1:]
 
 

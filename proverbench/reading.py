@@ -59,6 +59,19 @@ def read_level(line: CallLine, role: RoleIdentity) -> MetaJudgment:
         return MetaJudgment(False, reason=exc.reason)
 
 
+def is_valid(line: CallLine, role: RoleIdentity, n_steps: int) -> bool:
+    """Whether a reply is valid; ``n_steps`` counts only for a judgment."""
+    if line.role == "policy":
+        return read_generation(line, role).error is None
+    if line.role == "meta":
+        return read_level(line, role).valid
+    try:
+        read_judgment(line, role, n_steps)
+    except InvalidReply:
+        return False
+    return True
+
+
 def render(sources: Sources, key: CallKey) -> Rendered:
     """The exact prompt of a call.
 

@@ -20,6 +20,8 @@ class Job:
     """Of the call within its role (plan.py)."""
     request: Request
     prompt_sha256: str
+    n_steps: int = 0
+    """Steps of the proof that it shows; only of a judgment."""
 
 
 class Stage(Protocol):

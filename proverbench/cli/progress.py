@@ -132,7 +132,7 @@ class Display:
                 str(count.wanted),
                 str(count.in_flight),
                 str(caller.state.concurrency) if caller else "",
-                f"{count.valid / count.got:.0%}" if count.got and role != "meta" else "",
+                f"{count.valid / count.got:.0%}" if count.got else "",
                 str(count.unanswered or ""),
             )
         return Group(table, Text(", ".join([*self._in_batches(), *self._money(), self._time_left()])))
