@@ -182,11 +182,12 @@ def _table(folder: "RunFolder", path: Path, chosen: list[Any], of: int) -> str:
     if not chosen:
         return lines[0]
     lines = [run_pages.table(chosen, folder.sources.plan.repeats, width(), labelled=labelled), "", lines[0]]
-    lines[-1] += f"; {run_pages.legend()}"
+    lines.append(run_pages.legend())
     most = max(chosen, key=lambda entry: entry.disagreement.rank())
     if most.disagreement.is_any("any"):
         words = run_pages.disagreement_words(most.disagreement, most.record)
-        lines.append(f"Judges disagree most on number {most.number}: {words}.")
+        lines.append(f"Judges disagree most on number {most.number}:")
+        lines.append(f"  {words}.")
         lines.append(f"Read it, or any other by its number or id: proverbench inspect {path} {most.number}")
     else:
         lines.append(run_pages.hints(path, None))

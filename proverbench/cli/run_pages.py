@@ -78,7 +78,7 @@ def scores(summary: Summary, columns: int) -> list[str]:
         rest = [_number(name, (shown[n].metrics or {}).get(name), shown[n].metrics is not None) for n in others]
         lines.append(name.ljust(label) + cell.ljust(wide) + "".join(part.rjust(9) for part in rest))
     if marked:
-        lines.append("* too few, or all alike: read its wilson interval in summary.json (docs/metrics.md)")
+        lines.append("* too few, or all alike: read its wilson interval, in summary.json")
     if not names:
         lines.append("no scores yet: a split has scores once all its records are complete")
     if left_out:
@@ -170,7 +170,7 @@ def _sign(judgment: Judgment | None, right: str) -> str:
 def legend() -> str:
     """What the signs of a table mean."""
     right, _ = _symbols()
-    return f"judgments: {right} accepts, N first wrong step, ! invalid, . not there"
+    return f"judgments: {right} accepts, a number is the first wrong step, ! invalid, . not there"
 
 
 def disagreement_words(found: Disagreement, record: ProofRecord) -> str:

@@ -1,0 +1,52 @@
+"""Text for a terminal."""
+
+import unicodedata
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proverbench.cli.pages import cells, cut, cut_middle, one_line, padded, printable, rule, section, wrapped
+
+ANY = st.text(max_size=60)
+
+
+@given(ANY, st.integers(4, 40))
+def test_nothing_is_wider_than_it_may_be(text, columns):
+    line = one_line(text)
+    assert cells(cut(line, columns)) <= columns
+    assert cells(padded(line, columns)) == columns
+    assert cells(cut_middle(line, columns)) <= columns or not line.isascii()
+    assert all(cells(part) <= columns for part in wrapped(text, columns))
+
+
+@given(ANY)
+def test_wrapping_loses_no_word(text):
+    assert "".join("".join(wrapped(text, 20)).split()) == "".join(printable(text).split())
+
+
+@given(ANY)
+def test_no_text_commands_the_terminal(text):
+    commands = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    assert [char for char in printable(text) if unicodedata.category(char) in commands and char != "\n"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred", "\\u001b[31mred"),
+        ("a\tb", "a b"),
+        ("\r", "\\u000d"),
+        ("\ud800", "\\ud800"),
+        ("\u202e", "\\u202e"),
+    ],
+)
+def test_what_is_spelled_out(text, shown):
+    assert printable(text) == shown
+
+
+def test_a_section_fits():
+    text = click.unstyle(section("A title " * 20, "Sei $x$ ℝ. " * 40 + "\n\n" + "漢字" * 60))
+    assert all(cells(line) <= 80 for line in text.split("\n"))
+    assert rule("t", 20) == "── t ───────────────"
