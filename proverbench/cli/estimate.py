@@ -1,6 +1,7 @@
 """What `--dry-run` prints: the call budget, and what it may cost under stated assumptions."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import click
 
@@ -29,6 +30,9 @@ def print_estimate(prepared: Prepared) -> None:
         settings = prepared.config.roles[role]
         limit = output_limit(settings.generation)
         found = estimate(_prompt_chars(prepared, role), prices=settings.effective_prices, output_limit=limit)
+        share = settings.effective_prices.batch if settings.effective_prices is not None else None
+        if role in prepared.batched and share is not None:
+            found = replace(found, cost=Cost(found.cost.usd * share, found.cost.at_least))
         estimates[role] = found
         cost = f", {found.cost}" if settings.effective_prices is not None else ", no prices in the config"
         click.echo(

@@ -116,6 +116,8 @@ class BatchClient:
     _sdk: Any
     """The provider's package."""
     _client: Any
+    _api: Any
+    """Its batches, giving raw responses."""
 
     def line(self, custom_id: str, request: Request) -> bytes:
         """One request as a line of :meth:`submit`'s file, with its line end."""
@@ -151,6 +153,10 @@ class BatchClient:
         Raises:
             UnknownBatchError: If the provider does not know it.
         """
+        return self._state(await self._ask(f"batch {remote}", self._api.retrieve(remote)))
+
+    def _state(self, raw: bytes) -> BatchState:
+        """Read the description of a batch."""
         raise NotImplementedError
 
     def results(self, state: BatchState, role: str) -> AsyncGenerator[BatchResult, None]:
@@ -158,12 +164,19 @@ class BatchClient:
         raise NotImplementedError
 
     async def cancel(self, remote: str) -> BatchState:
-        """Ask the provider to stop; what is done stays done, and paid.
+        """Ask the provider to stop; what is done stays done, and paid. A batch that is over is left as it is.
 
         Raises:
             UnknownBatchError: If the provider does not know it.
         """
-        raise NotImplementedError
+        try:
+            return self._state(await self._ask(f"batch {remote}", self._api.cancel(remote)))
+        except UnknownBatchError:
+            raise
+        except EndpointError as exc:
+            if exc.status in (400, 409):
+                return await self.look(remote)
+            raise
 
     async def aclose(self) -> None:
         """Release connections."""
@@ -327,6 +340,7 @@ class OpenAIBatches(BatchClient):
         self._client = openai.AsyncOpenAI(
             api_key="stands in the headers", base_url=self._base_url, max_retries=0, http_client=self._http
         )
+        self._api = self._client.batches.with_raw_response
 
     def line(self, custom_id: str, request: Request) -> bytes:
         """A line of an input file."""
@@ -349,7 +363,7 @@ class OpenAIBatches(BatchClient):
                 raise self._bad("the description of an uploaded file", uploaded) from None
             created = await self._ask(
                 what,
-                self._client.batches.with_raw_response.create(
+                self._api.create(
                     input_file_id=file_id,
                     endpoint=self._url,
                     completion_window="24h",
@@ -365,7 +379,7 @@ class OpenAIBatches(BatchClient):
         """By our id in its metadata."""
         after: dict[str, str] = {}
         while True:
-            raw = await self._ask("listing batches", self._client.batches.with_raw_response.list(limit=_PAGE, **after))
+            raw = await self._ask("listing batches", self._api.list(limit=_PAGE, **after))
             try:
                 page = decode(raw, _OpenAIPage)
             except ValueError:
@@ -376,20 +390,6 @@ class OpenAIBatches(BatchClient):
             if not page.has_more or not page.data or _before(page.data[-1].created_at, since):
                 return Found(None)
             after = {"after": page.data[-1].id}
-
-    async def look(self, remote: str) -> BatchState:
-        """By its id."""
-        return self._state(await self._ask(f"batch {remote}", self._client.batches.with_raw_response.retrieve(remote)))
-
-    async def cancel(self, remote: str) -> BatchState:
-        """By its id; one that is over already is left as it is."""
-        try:
-            raw = await self._ask(f"batch {remote}", self._client.batches.with_raw_response.cancel(remote))
-        except UnknownBatchError:
-            raise
-        except CallFailedError:
-            return await self.look(remote)
-        return self._state(raw)
 
     async def results(self, state: BatchState, role: str) -> AsyncGenerator[BatchResult, None]:
         """The lines of its output file and its error file."""
@@ -507,6 +507,7 @@ class AnthropicBatches(BatchClient):
             max_retries=0,
             http_client=self._http,
         )
+        self._api = self._client.messages.batches.with_raw_response
 
     def line(self, custom_id: str, request: Request) -> bytes:
         """One of the requests of a batch."""
@@ -516,9 +517,8 @@ class AnthropicBatches(BatchClient):
         """All requests in one body."""
         lines = (msgspec.json.decode(line, type=_RequestLine) for line in file)
         requests = [{"custom_id": line.custom_id, "params": line.params} for line in lines]
-        create = self._client.messages.batches.with_raw_response.create
         try:
-            raw = await self._ask("submitting a batch", create(requests=requests, timeout=_SUBMIT_TIMEOUT_S))
+            raw = await self._ask("submitting a batch", self._api.create(requests=requests, timeout=_SUBMIT_TIMEOUT_S))
         except UnknownBatchError as exc:
             raise self._no_batches(exc) from None
         return self._state(raw)
@@ -528,9 +528,7 @@ class AnthropicBatches(BatchClient):
         after: dict[str, str] = {}
         undecided = []
         while True:
-            raw = await self._ask(
-                "listing batches", self._client.messages.batches.with_raw_response.list(limit=_PAGE, **after)
-            )
+            raw = await self._ask("listing batches", self._api.list(limit=_PAGE, **after))
             try:
                 page = decode(raw, _MessageBatchPage)
             except ValueError:
@@ -560,21 +558,6 @@ class AnthropicBatches(BatchClient):
         finally:
             await lines.aclose()
         return False
-
-    async def look(self, remote: str) -> BatchState:
-        """By its id."""
-        retrieve = self._client.messages.batches.with_raw_response.retrieve
-        return self._state(await self._ask(f"batch {remote}", retrieve(remote)))
-
-    async def cancel(self, remote: str) -> BatchState:
-        """By its id; one that is over already is left as it is."""
-        try:
-            raw = await self._ask(f"batch {remote}", self._client.messages.batches.with_raw_response.cancel(remote))
-        except UnknownBatchError:
-            raise
-        except CallFailedError:
-            return await self.look(remote)
-        return self._state(raw)
 
     async def results(self, state: BatchState, role: str) -> AsyncGenerator[BatchResult, None]:
         """The lines of its results."""
