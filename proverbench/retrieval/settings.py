@@ -2,6 +2,7 @@
 
 import difflib
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -13,6 +14,9 @@ from proverbench.retrieval.records import K_MAX
 from proverbench.retrieval.render import TextTemplate
 
 _T = TypeVar("_T", bound=EndpointConfig)
+
+_CREDENTIALS = frozenset({"api_key", "authorization", "password", "secret", "access_token", "headers"})
+_NO_SECRETS = "may hold a secret, which no config file should; name an environment variable in api_key_env"
 
 
 class EmbedderSettings(EndpointConfig):
@@ -138,6 +142,7 @@ class Settings:
             if not isinstance(values, dict):
                 faults.append(f"{self._path}: {table}.{name} must be a table [{table}.{name}]")
                 continue
+            faults += [f"{self._path}: {place}: {_NO_SECRETS}" for place in _credentials(values, f"{table}.{name}")]
             try:
                 found[name] = kind.model_validate({**values, "name": name})
             except ValidationError as exc:
@@ -145,6 +150,19 @@ class Settings:
                     where = ".".join([table, name, *map(str, error["loc"])])
                     faults.append(f"{self._path}: {where}: {_advice(kind, error['loc'], error['msg'], error['type'])}")
         return found
+
+
+def _credentials(value: Any, where: str) -> Iterator[str]:
+    """Yield the places of keys that may hold a secret, at any depth; ``extra_headers_env`` holds names only."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _credentials(item, where)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key.lower().replace("-", "_") in _CREDENTIALS:
+                yield f"{where}.{key}"
+            elif key != "extra_headers_env":
+                yield from _credentials(item, f"{where}.{key}")
 
 
 def _advice(kind: type[EndpointConfig], place: tuple[int | str, ...], message: str, error_type: str) -> str:

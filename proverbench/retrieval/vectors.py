@@ -5,13 +5,14 @@ renderer or the text template leads to another folder, so vectors can never be m
 under the hash of its text, so a new revision of a corpus costs only the documents that changed.
 """
 
+import asyncio
 import contextlib
 import fcntl
 import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -139,7 +140,7 @@ async def embed_all(
     folder = store_path(cache, embedder, is_query=is_query, precision=precision)
     with disk(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder):
+    async with _locked(folder, stopping):
         store = _Store(folder, precision)
         keys = [hashlib.sha256(text.encode("utf-8")).digest() for text in texts]
         missing = list({key: text for key, text in zip(keys, texts, strict=True) if key not in store.row_of}.items())
@@ -153,19 +154,32 @@ async def embed_all(
         return VectorView(store.open(), np.array([store.row_of[key] for key in keys], dtype=np.int64))
 
 
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+@contextlib.asynccontextmanager
+async def _locked(folder: Path, stopping: Callable[[], bool]) -> AsyncIterator[None]:
     """Let one process fill a store; another waits and then finds it filled."""
     with disk(folder / "lock"):
         fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        while not _try_lock(fd):
+            # Not a blocking lock: Ctrl-C must be heard while another process embeds for hours.
+            if stopping():
+                raise StoppedError
+            await asyncio.sleep(_POLL_S)
         yield
     finally:
         os.close(fd)
 
 
+def _try_lock(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 _KEY_BYTES = 32
+_POLL_S = 0.2
 
 
 class _Store:

@@ -1,3 +1,4 @@
+import asyncio
 from pathlib import Path
 
 import numpy as np
@@ -6,7 +7,7 @@ import pytest
 from proverbench.errors import ConfigError, JournalError
 from proverbench.retrieval import vectors
 from proverbench.retrieval.render import TextTemplate
-from proverbench.retrieval.vectors import embed_all, normalised, store_path
+from proverbench.retrieval.vectors import StoppedError, embed_all, normalised, store_path
 from tests.retrieval.support import HashEmbedder
 
 TEXTS = [f"text {i}" for i in range(10)]
@@ -73,6 +74,21 @@ async def test_nothing_that_decides_the_vectors_can_be_mixed(tmp_path: Path, mon
     places.add(store_path(tmp_path, plain, is_query=False, precision="float32"))
     assert len(places) == 6
     assert queries in places, "queries are not rendered, so the renderer does not move them"
+
+
+async def test_two_that_fill_one_store_do_the_work_once(tmp_path: Path) -> None:
+    embedders = [HashEmbedder(), HashEmbedder()]
+    await asyncio.gather(*(embed_all(one, TEXTS, cache=tmp_path, is_query=False) for one in embedders))
+    assert sorted(embedders[0].asked + embedders[1].asked) == sorted(TEXTS)
+
+
+async def test_a_stop_is_heard_between_batches_and_keeps_them(tmp_path: Path) -> None:
+    first = HashEmbedder()
+    with pytest.raises(StoppedError):
+        await embed_all(first, TEXTS, cache=tmp_path, is_query=False, stopping=lambda: len(first.asked) >= 4)
+    rest = HashEmbedder()
+    await embed_all(rest, TEXTS, cache=tmp_path, is_query=False)
+    assert rest.asked == TEXTS[4:]
 
 
 async def test_half_precision_takes_half_the_room(tmp_path: Path) -> None:

@@ -160,20 +160,21 @@ def test_specs_that_cannot_be_built(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_config_faults_are_told_at_once_without_values(tmp_path: Path) -> None:
     path = tmp_path / "c.toml"
     path.write_text(
-        '[embedder.a]\nmodel = "m"\nbase_url = "http://u:secret@127.0.0.1"\nbatchsize = 3\n'
-        '[reranker.b]\ndepth = 1\nmodel = "m"\nbase_url = "http://127.0.0.1/v1"\n[index.c]\n'
+        '[embedder.a]\nmodel = "m"\nbase_url = "http://u:hunter2@127.0.0.1"\nbatchsize = 3\n'
+        'parameters = { api_key = "hunter2" }\n[reranker.b]\ndepth = 1\nmodel = "m"\nbase_url = "http://127.0.0.1/v1"\n[index.c]\n'
     )
     with pytest.raises(ConfigError) as caught:
         Settings.load(path)
     message = str(caught.value)
     for part in (
         "embedder.a.base_url: holds a user or password",
+        "embedder.a.parameters.api_key: may hold a secret",
         "embedder.a.batchsize: unknown key, did you mean 'batch_size'?",
         "reranker.b.depth",
         "[index] is unknown",
     ):
         assert part in message
-    assert "secret" not in message
+    assert "hunter2" not in message
 
 
 def test_identities_are_json(tmp_path: Path) -> None:
