@@ -10,7 +10,7 @@ from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, HandlesErrors
 @click.command(cls=HandlesErrors, name="merge", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR...")
 @click.option(
-    "--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder of the whole run."
+    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder of the whole run."
 )
 def command(runs: tuple[Path, ...], output: Path) -> int:
     """Join the shards of one run into the run that was split; calls nothing.
