@@ -105,9 +105,11 @@ def test_written_out_again_it_is_the_same_proof(lean_data: Path, kernel: LeanKer
 @pytest.mark.parametrize(
     "name",
     [
-        "boolean",
         "group",
-        *(pytest.param(name, marks=pytest.mark.torture) for name in ("list-append", "logic", "nat-add", "order")),
+        *(
+            pytest.param(name, marks=pytest.mark.torture)
+            for name in ("boolean", "list-append", "logic", "nat-add", "order")
+        ),
     ],
 )
 def test_our_own_tasks(name: str, kernel: LeanKernel) -> None:
