@@ -234,7 +234,7 @@ class SessionLine(msgspec.Struct, kw_only=True, tag_field="type", tag="session")
     event: Literal["start", "stop"]
     at: str
     reason: str | None = None
-    """Why it stopped: ``complete``, ``incomplete``, ``budget: …``, ``interrupted``, ``terminated``, ``fatal: …``."""
+    """Why it stopped: ``done``, ``budget: …``, ``interrupted``, ``terminated``, ``fatal: …``."""
     operation: dict[str, Any] | None = None
     """At the start: what was configured (as in manifest.json)."""
 
