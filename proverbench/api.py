@@ -13,6 +13,7 @@ from proverbench.derive import build_record
 from proverbench.endpoints.batch import BatchClients
 from proverbench.endpoints.factory import close_callers, open_callers
 from proverbench.errors import ConfigError
+from proverbench.executors.shards import take_back
 from proverbench.pipeline import Pipeline
 from proverbench.prepare import DEFAULT_REPEATS, Options, Prepared, prepare_rows
 from proverbench.records import Problem, Proof, ProofRecord, Role, Row, Task
@@ -134,7 +135,7 @@ async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord
     opened = await open_callers(prepared.config, list(draft.identity.roles))
     clients = BatchClients(prepared.config)
     try:
-        session = _open(path, prepared)
+        session = await _open(path, prepared)
         pipeline = Pipeline(session, {role: opened[role] for role in draft.identity.roles}, clients=clients)
         try:
             async with aclosing(pipeline.run()) as proofs:
@@ -151,11 +152,12 @@ async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord
         await close_callers(opened)
 
 
-def _open(path: Path, prepared: Prepared) -> Session:
+async def _open(path: Path, prepared: Prepared) -> Session:
     if not (path / MANIFEST).exists():
         return Session.create(path, prepared.draft, on_start=retract_derived)
     session = Session(path, on_start=retract_derived)
     try:
+        await take_back(session)
         session.check_growth(prepared.draft)
         session.grow(prepared.draft)
     except BaseException:

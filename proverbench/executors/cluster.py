@@ -20,7 +20,7 @@ from proverbench.endpoints.factory import check_endpoints
 from proverbench.endpoints.usage import NO_USAGE
 from proverbench.errors import ConfigError, JournalError, ProverBenchError
 from proverbench.executors.messages import FENCE_S, EndpointReport, Order, Report, Setup, ShardReport, Share
-from proverbench.executors.shards import SHARDS, Absorber, Shard, make_shards, wait_until_free
+from proverbench.executors.shards import SHARDS, Absorber, Shard, is_free, make_shards
 from proverbench.executors.shares import Purse, divide, portions
 from proverbench.executors.worker import ShardWorker
 from proverbench.pipeline import GRACE_S, Progress, StageCount
@@ -39,6 +39,7 @@ WORKERS_PER_MACHINE = 4
 """At most: a worker mostly waits for replies, and one keeps hundreds of calls in flight."""
 _MOST_LOSSES = 3
 """Workers that a shard may be lost with before it is left for a later session."""
+_GATHER_S = 5.0
 _STOP_WAIT_S = 10.0
 """How long a worker that was told to stop at once may take to close its folders."""
 _OBJECT_STORE_BYTES = 80_000_000
@@ -245,7 +246,7 @@ class Cluster:
             self._ready.put_nowait(_Member(number, handle, greeting.host, greeting.pid))
 
     async def _first_worker(self, say: Callable[[str], object]) -> None:
-        """Wait for one; the others join when they are ready."""
+        """Wait for one, and a little for the others; who is late joins when it is ready."""
         while True:
             try:
                 async with asyncio.timeout(20.0):
@@ -256,6 +257,8 @@ class Cluster:
         if isinstance(first, ProverBenchError):
             raise first
         self._ready.put_nowait(first)
+        if self._starting:
+            await asyncio.wait(self._starting, timeout=_GATHER_S)
 
 
 def _import_ray() -> Any:
@@ -554,9 +557,12 @@ class ClusterPipeline:
             self._cluster.kill(member)
         try:
             for path in self._shards:
-                if path.exists():
-                    await wait_until_free(path, self._say)
+                if not path.exists():
+                    continue
+                if await is_free(path, within_s=_STOP_WAIT_S, say=self._say):
                     await self._absorber.absorb(path)
+                else:
+                    self._say(f"{path} is still held by a worker that cannot be reached; a resume takes it in")
             with suppress(OSError):
                 (self.session.path / SHARDS).rmdir()
         except JournalError as exc:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from proverbench.config import Config
 from proverbench.endpoints.money import Spending
-from proverbench.errors import FatalEndpointError, JournalError, ProverBenchError
+from proverbench.errors import FatalEndpointError, ProverBenchError
 from proverbench.pipeline import StageCount
 from proverbench.records import Role
 
@@ -86,7 +86,7 @@ class Fault:
         """The error again."""
         if self.kind is not None:
             return FatalEndpointError(self.message, kind=self.kind, status=self.status)
-        return JournalError(self.message)
+        return ProverBenchError(self.message)
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ class Absorber:
         return self._failures
 
 
-async def take_back(session: Session, say: Callable[[str], object]) -> bool:
+async def take_back(session: Session, say: Callable[[str], object] = lambda message: None) -> bool:
     """Take into a run what its shards hold, if a run that was spread over workers left any.
 
     Args:
@@ -185,24 +185,32 @@ async def take_back(session: Session, say: Callable[[str], object]) -> bool:
     return new
 
 
-async def wait_until_free(shard: Path, say: Callable[[str], object] = lambda message: None) -> None:
-    """Wait until the worker that had a shard is gone.
+async def is_free(shard: Path, *, within_s: float, say: Callable[[str], object] = lambda message: None) -> bool:
+    """Wait until the process that writes a shard is gone; returns whether it went in time.
 
     The system frees a dead process's lock at once, on this machine; a file server may take a minute for one of another
-    machine, and some never do. A worker that is cut off from its driver ends itself before this stops waiting; then the
-    lock is removed.
+    machine, and some never do.
     """
-    deadline = time.monotonic() + _LOCK_WAIT_S
-    told = False
+    began, told = time.monotonic(), False
     while (owner := writer(shard)) is not None:
-        if not told and time.monotonic() > deadline - _LOCK_WAIT_S + 2.0:
+        waited = time.monotonic() - began
+        if waited > within_s:
+            return False
+        if waited > 2.0 and not told:
             told = True
             say(f"waiting for {owner} to give {shard} free")
-        if time.monotonic() > deadline:
-            with disk(shard):
-                (shard / LOCK).unlink(missing_ok=True)
-            return
         await asyncio.sleep(0.2)
+    return True
+
+
+async def wait_until_free(shard: Path, say: Callable[[str], object] = lambda message: None) -> None:
+    """Wait until the worker that had a shard is gone, as it is sure to be in the end.
+
+    A worker that is cut off from its driver ends itself before this stops waiting; then its lock is removed.
+    """
+    if not await is_free(shard, within_s=_LOCK_WAIT_S, say=say):
+        with disk(shard):
+            (shard / LOCK).unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

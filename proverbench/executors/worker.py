@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -12,7 +13,7 @@ from proverbench.endpoints.base import Caller
 from proverbench.endpoints.caller import EndpointCaller
 from proverbench.endpoints.factory import open_callers
 from proverbench.endpoints.money import Spending
-from proverbench.errors import ConfigError, ProverBenchError
+from proverbench.errors import ConfigError, JournalError, ProverBenchError
 from proverbench.executors.messages import (
     FENCE_S,
     EndpointReport,
@@ -27,8 +28,10 @@ from proverbench.executors.shards import wait_until_free
 from proverbench.pipeline import Pipeline
 from proverbench.records import Role, SessionLine
 from proverbench.session import Session
-from proverbench.sources import Sources
+from proverbench.sources import MANIFEST, Sources
 from proverbench.version import __version__
+
+_SEEN_WITHIN_S = 30.0
 
 
 class ShardWorker:
@@ -82,13 +85,6 @@ class ShardWorker:
             if order.give_up:
                 running.give_up()
         return self._report()
-
-    async def aclose(self) -> None:
-        """Close the endpoints; all shards are done."""
-        if self._fence is not None:
-            self._fence.cancel()
-        for caller in self._callers.values():
-            await caller.aclose()
 
     def _report(self) -> Report:
         endpoints = {
@@ -145,6 +141,7 @@ class _RunningShard:
 
     async def _run(self) -> None:
         try:
+            await self._wait_until_seen()
             await wait_until_free(self._path)
             session = Session(self._path)
             try:
@@ -153,6 +150,17 @@ class _RunningShard:
                 session.release()
         except ProverBenchError as exc:
             self._fault = exc
+
+    async def _wait_until_seen(self) -> None:
+        """A file server may take a while to show one machine what another has made."""
+        deadline = time.monotonic() + _SEEN_WITHIN_S
+        while not (self._path / MANIFEST).exists():
+            if time.monotonic() > deadline:
+                raise JournalError(
+                    f"{socket.gethostname()} does not see {self._path}; --executor ray needs the run's folder on a "
+                    "file system that all machines have in the same place"
+                )
+            await asyncio.sleep(0.2)
 
     async def _ask(self, session: Session) -> None:
         spent = spent_here(session.sources)

@@ -1,0 +1,277 @@
+"""`--executor ray` on a real Ray cluster of this machine, its workers killed, stopped and cut off."""
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from proverbench.rehearse import GeneratedReplies, Latency, Play, Profile, Received, RehearseServer
+from tests.support import problem_rows, proof_rows, run_process, write_config, write_rows
+
+if os.environ.get("CI") != "true":
+    pytest.importorskip("ray", reason="Ray is not installed")
+
+PROVER = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--samples", "2", "--verifier-repeats", "1")
+ON_RAY = ("--executor", "ray")
+KEY = "sk-rehearsal-4711-of-nobody"
+STORE = "--object-store-memory=80000000"
+
+
+class RayCluster:
+    """Ray in processes of its own, one for each machine that is played."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.address = f"127.0.0.1:{free.getsockname()[1]}"
+        self.folder = folder
+        self.environ = {
+            "RAY_ADDRESS": self.address,
+            # Nobody but this test may give this cluster orders.
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": secrets.token_hex(32),
+            "RAY_USAGE_STATS_ENABLED": "0",
+        }
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    def start(self, cpus: Sequence[int]) -> None:
+        """Start a machine for each number, with so many CPUs."""
+        host, port = self.address.split(":")
+        head = ("--head", f"--node-ip-address={host}", f"--port={port}", f"--temp-dir={self.folder}")
+        self._start(*head, "--include-dashboard=false", f"--num-cpus={cpus[0]}")
+        for more in cpus[1:]:
+            self._start(f"--address={self.address}", f"--num-cpus={more}")
+
+    def _start(self, *arguments: str) -> None:
+        log = self.folder / f"start-{len(self.processes)}.log"
+        with log.open("wb") as file:
+            command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", STORE, *arguments]
+            environ = {**os.environ, **self.environ}
+            del environ["RAY_ADDRESS"]
+            self.processes.append(subprocess.Popen(command, env=environ, stdout=file, stderr=subprocess.STDOUT))
+        wait_for(lambda: b"block forever" in log.read_bytes(), 120, lambda: log.read_text())
+
+    def stop(self) -> None:
+        for process in reversed(self.processes):
+            process.terminate()
+        for process in self.processes:
+            process.wait(60)
+
+
+@contextmanager
+def ray_cluster(*cpus: int) -> Iterator[RayCluster]:
+    # Not in pytest's folders: paths of Unix sockets are short.
+    folder = Path(tempfile.mkdtemp(prefix="pb-ray-", dir="/tmp"))
+    running = RayCluster(folder)
+    try:
+        running.start(cpus)
+        yield running
+    finally:
+        running.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
+    """One machine with two CPUs, so two workers."""
+    with ray_cluster(2) as running:
+        yield running
+
+
+@pytest.fixture
+def inputs(tmp_path, server, monkeypatch):
+    monkeypatch.setenv("RAY_TEST_KEY", KEY)  # where the command runs in this process
+    write_rows(tmp_path / "problems.jsonl", problem_rows(12))
+    write_rows(tmp_path / "proofs.jsonl", proof_rows(12))
+    write_config(tmp_path / "config.toml", server.base_url, concurrency=6, more='api_key_env = "RAY_TEST_KEY"\n')
+    return tmp_path
+
+
+@pytest.fixture
+def server() -> Iterator[RehearseServer]:
+    replies = GeneratedReplies(vary="seed", invalid_rate=0.1)
+    with RehearseServer.in_thread(profile=Profile(latency=Latency("fixed", 0.3)), replies=replies) as running:
+        yield running
+
+
+def wait_for(what, timeout_s: float = 90, why=lambda: "") -> None:
+    deadline = time.monotonic() + timeout_s
+    while not what():
+        assert time.monotonic() < deadline, why()
+        time.sleep(0.01)
+
+
+def start(cluster: RayCluster, *arguments: str) -> subprocess.Popen[str]:
+    """The command in a process group of its own, as a terminal gives it; the key is set for the driver alone."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "proverbench", *arguments],
+        env={**os.environ, **cluster.environ, "RAY_TEST_KEY": KEY},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def end(process: subprocess.Popen[str], timeout_s: float = 120) -> tuple[int, str]:
+    _, err = process.communicate(timeout=timeout_s)
+    return process.returncode, err
+
+
+def hold(server: RehearseServer, after: int, seconds: float, n: int = 6) -> None:
+    """Answer requests ``after`` to ``after + n`` only in a while, so that something can be done to who asks them."""
+    seen = iter(range(10**6))
+
+    def script(received: Received) -> Play | None:
+        return Play(delay_s=seconds) if after <= next(seen) < after + n else None
+
+    server.script = script
+
+
+def owners() -> set[int]:
+    """Processes that write shards at the moment."""
+    found = set()
+    for lock in Path("r/shards").glob("*/.lock"):
+        try:
+            found.add(json.loads(lock.read_bytes())["pid"])
+        except (ValueError, FileNotFoundError):
+            continue
+    return found
+
+
+def answered() -> list[tuple]:
+    lines = map(json.loads, Path("r/calls.jsonl").read_bytes().splitlines())
+    return [(line["role"], line["id"], line["sample"], line["repeat"]) for line in lines if line["type"] == "call"]
+
+
+def assert_equals_one_process(server: RehearseServer, command) -> None:
+    assert not Path("r/shards").exists()
+    assert len(answered()) == len(set(answered()))
+    server.profile, server.script = Profile(), None
+    whole = command(*PROVER, "--output", "whole")
+    assert whole.code == 0, whole.err
+    for name in ("records.jsonl", "summary.json"):
+        assert Path("r", name).read_bytes() == Path("whole", name).read_bytes()
+
+
+def assert_key_is_nowhere(cluster: RayCluster) -> None:
+    for folder in (Path("r"), cluster.folder):
+        for path in folder.rglob("*"):
+            if path.is_file():
+                assert KEY.encode() not in path.read_bytes(), path
+
+
+def test_a_killed_workers_shards_are_resumed_by_others_and_nothing_is_paid_twice(cluster, inputs, server, command):
+    hold(server, after=14, seconds=4)
+    process = start(cluster, *PROVER, *ON_RAY, "--output", "r")
+    # Six calls are in flight and will be for seconds, so no answer is on its way to the one that is killed.
+    wait_for(lambda: server.stats()["requests"] == 20 and len(owners()) == 2, why=lambda: str(server.stats()))
+    time.sleep(0.3)
+    os.kill(min(owners()), signal.SIGKILL)
+    code, err = end(process)
+    assert code == 0, err
+    assert "is lost" in err
+    stats = server.stats()
+    assert stats["asks_answered_more_than_once"] == 0
+    assert stats["max_in_flight"]["all"] == 6
+    assert 1 <= stats["abandoned"] <= 5
+    assert_key_is_nowhere(cluster)
+    assert_equals_one_process(server, command)
+
+
+@pytest.mark.torture
+def test_a_fault_of_the_endpoint_stops_all_workers_within_seconds(cluster, inputs, server, command):
+    process = start(cluster, *PROVER, *ON_RAY, "--output", "r")
+    wait_for(lambda: server.stats()["answered"] >= 14 and len(owners()) == 2, why=lambda: str(server.stats()))
+    server.revoke()
+    revoked = time.monotonic()
+    code, err = end(process)
+    assert code == 1
+    assert "endpoint 'here'" in err
+    assert KEY not in err
+    assert time.monotonic() - revoked < 20
+    before = len(answered())
+    server.restore()
+    server.reset()
+    resumed = command("run", "--resume", "r")
+    assert resumed.code == 0, resumed.err
+    assert server.stats()["requests"] == len(answered()) - before
+    assert_equals_one_process(server, command)
+
+
+@pytest.mark.torture
+class TestStops:
+    """Ctrl-C once and twice, the driver killed, a machine killed; resumed on the cluster and without it."""
+
+    def test_ctrl_c_once_saves_what_is_in_flight(self, cluster, inputs, server, command):
+        hold(server, after=14, seconds=3)
+        process = start(cluster, *PROVER, *ON_RAY, "--output", "r")
+        wait_for(lambda: server.stats()["requests"] == 20)
+        os.killpg(process.pid, signal.SIGINT)
+        code, err = end(process)
+        assert code == 130
+        assert "6 calls in flight are saved as they come" in err
+        assert len(answered()) == 20
+        code, err = end(start(cluster, "run", "--resume", "r", *ON_RAY))
+        assert code == 0, err
+        assert server.stats()["asks_answered_more_than_once"] == 0
+        assert_equals_one_process(server, command)
+
+    def test_ctrl_c_twice_stops_at_once(self, cluster, inputs, server, command):
+        hold(server, after=14, seconds=60)
+        process = start(cluster, *PROVER, *ON_RAY, "--output", "r")
+        wait_for(lambda: server.stats()["requests"] == 20)
+        time.sleep(0.5)
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.5)
+        stopped = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)
+        assert end(process)[0] == 130
+        assert time.monotonic() - stopped < 30
+        assert len(answered()) == 14
+        resumed = command("run", "--resume", "r")
+        assert resumed.code == 0, resumed.err
+        assert server.stats()["asks_answered_more_than_once"] == 0
+        assert_equals_one_process(server, command)
+
+    @pytest.mark.parametrize("again", [(), ON_RAY], ids=["in-one-process", "on-ray"])
+    def test_the_driver_is_killed(self, cluster, inputs, server, command, again):
+        hold(server, after=14, seconds=10)
+        process = start(cluster, *PROVER, *ON_RAY, "--output", "r")
+        wait_for(lambda: server.stats()["requests"] == 20 and len(owners()) == 2)
+        time.sleep(0.5)
+        process.kill()
+        end(process)
+        code, err = end(start(cluster, "run", "--resume", "r", *again))
+        assert code == 0, err
+        assert server.stats()["asks_answered_more_than_once"] == 0
+        assert_equals_one_process(server, command)
+
+    def test_a_machine_is_lost(self, inputs, server, command):
+        with ray_cluster(1, 1) as machines:
+            hold(server, after=14, seconds=5)
+            process = start(machines, *PROVER, *ON_RAY, "--output", "r")
+            wait_for(lambda: server.stats()["requests"] == 20 and len(owners()) == 2)
+            time.sleep(0.5)
+            machines.processes[1].kill()
+            code, err = end(process, 300)
+            assert code == 0, err
+            assert server.stats()["asks_answered_more_than_once"] == 0
+            assert_equals_one_process(server, command)
+
+    def test_without_a_cluster_one_is_started_here(self, inputs, server, command):
+        arguments = ("--data", "proofs.jsonl", "--config", "config.toml", "--meta", *ON_RAY, "--output", "r")
+        done = run_process("verify", *arguments, cwd=inputs, timeout_s=180)
+        assert done.code == 0, done.err
+        assert "one is started on this machine" in done.err
