@@ -33,7 +33,7 @@ def find_chromium() -> str | None:
     return next((path for name in names if (path := shutil.which(name))), None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while playwright is started, no asyncio.run works in this thread
 def browser() -> Iterator[Any]:
     """Chromium, driven by playwright; without it the test is skipped, but fails in continuous integration."""
     path = find_chromium()
@@ -65,7 +65,7 @@ class Watched:
     def settled(self) -> None:
         """Wait until what was asked for stands there, mathematics typeset and charts drawn."""
         self.page.wait_for_timeout(50)
-        self.page.wait_for_selector("html[data-ready=yes]:not([data-typeset=no])")
+        self.page.wait_for_selector("html[data-ready=yes]:not([data-typeset=no]):not([data-drawn=no])")
         self.page.wait_for_timeout(50)
 
     def until(self, holds: Callable[[], bool]) -> None:

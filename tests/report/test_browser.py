@@ -53,6 +53,7 @@ def test_plots_of_verifierbench(opened, judge_page):
     page.page.get_by_label("Break down by").select_option("severity")
     assert "By severity of the human's finding" in page.page.locator("figure.chart h3").all_inner_texts()
     page.page.locator("#plots-section .heading select").select_option("qe")
+    page.settled()
     assert page.page.locator("figure.chart svg.plot").count() >= 5
 
 

@@ -74,7 +74,8 @@ def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_hostile_text_stays_text_and_nothing_vanishes(opened, hostile_page):
     page = opened(hostile_page, "#/proofs")
-    page.until(lambda: page.page.locator("html[data-typeset=no]").count() == 0)
+    page.page.locator("#step-7").scroll_into_view_if_needed()
+    page.settled()
     shown = page.page.locator(".steps li .prose").all_text_contents()
     assert len(shown) == len(HOSTILE)
     assert shown[2] == HOSTILE[2]

@@ -136,11 +136,32 @@ const PB = (() => {
       .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)))
       .replace(/[\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]/g, (c) => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 
-  const waiting = []; // formulas that are not typeset yet
+  const formulas = new WeakMap(); // a text -> its formulas, not typeset while it is far from the window
+  const waiting = []; // formulas to typeset now
   let scheduled = false;
+
+  const near = new IntersectionObserver(
+    (entries) => {
+      for (const { isIntersecting, target } of entries) if (isIntersecting) demand(target);
+    },
+    { rootMargin: "800px 0px" },
+  );
+
+  function demand(node) {
+    near.unobserve(node);
+    node.classList.remove("untypeset");
+    waiting.push(...(formulas.get(node) ?? []));
+    formulas.delete(node);
+    if (waiting.length && !scheduled) {
+      scheduled = true;
+      document.documentElement.dataset.typeset = "no";
+      setTimeout(() => settle(25));
+    }
+  }
 
   function text(source, { tag = "div", className = "prose" } = {}) {
     const node = h(tag, { class: className });
+    const found = [];
     for (const piece of pieces(source ?? "")) {
       if (piece.text !== undefined) {
         node.append(visible(piece.text));
@@ -149,17 +170,17 @@ const PB = (() => {
       const span = h("span", { class: piece.display ? "math display" : "math" }, visible(piece.source));
       node.append(span);
       if (piece.formula.length > LONGEST_FORMULA) asSource(span, piece, "too long to typeset");
-      else if (typeof katex !== "undefined") waiting.push([span, piece]);
+      else if (typeof katex !== "undefined") found.push([span, piece]);
     }
-    if (waiting.length && !scheduled) {
-      scheduled = true;
-      document.documentElement.dataset.typeset = "no";
-      setTimeout(() => settle(12));
+    if (found.length) {
+      formulas.set(node, found);
+      node.classList.add("untypeset");
+      near.observe(node);
     }
     return node;
   }
 
-  /* Typeset what waits, for at most so many milliseconds; the rest follows when the browser is free. */
+  /* Typeset what is wanted, for at most so many milliseconds; the rest follows when the browser is free. */
   function settle(budget) {
     const deadline = performance.now() + budget;
     while (waiting.length && performance.now() < deadline) {
@@ -167,8 +188,14 @@ const PB = (() => {
       if (span.isConnected) typeset(span, piece);
     }
     scheduled = waiting.length > 0;
-    if (scheduled) setTimeout(() => settle(12));
+    if (scheduled) setTimeout(() => settle(25));
     document.documentElement.dataset.typeset = scheduled ? "no" : "yes";
+  }
+
+  /* Typeset at once what can be seen, so that nobody sees it change. */
+  function settleSeen(budget) {
+    for (const node of document.querySelectorAll(".untypeset")) if (node.getBoundingClientRect().top < innerHeight) demand(node);
+    settle(budget);
   }
 
   function typeset(span, piece) {
@@ -330,8 +357,8 @@ const PB = (() => {
       h("p", { class: "below" }, copyButton("Copy the numbers as CSV", () => csv(rows))),
     );
     let drawn = 0;
-    new ResizeObserver(([entry]) => {
-      const width = Math.round(entry.contentRect.width);
+    const redraw = () => {
+      const width = canvas.clientWidth;
       if (!width || Math.abs(width - drawn) < 16) return;
       drawn = width;
       const svg = draw(Math.min(width, 760));
@@ -342,9 +369,36 @@ const PB = (() => {
       svg.setAttribute("role", "img");
       svg.setAttribute("aria-label", label ?? `${title}. ${typeof says === "string" ? says : ""}`);
       canvas.replaceChildren(svg);
-    }).observe(canvas);
+    };
+    new ResizeObserver(() => undrawn(redraw)).observe(canvas);
     return figure;
   }
+
+  const charts = new Set(); // what draws charts that are not drawn at their present width
+  let drawing = false;
+
+  /* Draw soon: one chart at a time, so that the page stands before its charts do; all of them before printing. */
+  function undrawn(redraw) {
+    charts.add(redraw);
+    document.documentElement.dataset.drawn = "no";
+    if (!drawing) setTimeout(drawNext);
+    drawing = true;
+  }
+
+  function drawNext() {
+    const [redraw] = charts;
+    charts.delete(redraw);
+    redraw?.();
+    drawing = charts.size > 0;
+    if (drawing) setTimeout(drawNext);
+    else document.documentElement.dataset.drawn = "yes";
+  }
+
+  window.addEventListener("beforeprint", () => {
+    for (const redraw of charts) redraw();
+    for (const node of document.querySelectorAll(".untypeset")) demand(node);
+    settle(30_000);
+  });
 
   function swatch({ series, dashed }) {
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -411,6 +465,6 @@ const PB = (() => {
   document.addEventListener("DOMContentLoaded", () => document.body.append(status));
 
   return Object.freeze({
-    announce, bar, chart, chunk, colour, copy, copyButton, csv, h, has, model, number, percent, pieces, raw, settle, swatch, symbol, table, text, visible,
+    announce, bar, chart, chunk, colour, copy, copyButton, csv, h, has, model, number, percent, pieces, raw, settle: settleSeen, swatch, symbol, table, text, visible,
   });
 })();

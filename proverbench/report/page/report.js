@@ -938,7 +938,7 @@
       toggle.setAttribute("aria-expanded", String(yes));
       if (yes) drawRows();
     };
-    reader = { node, list, pane, selects, search, hits, rows, scroller, showList, shown: [], current: null, drawn: "" };
+    reader = { node, list, pane, selects, search, hits, rows, scroller, showList, shown: [], nodes: new Map(), current: null };
     new ResizeObserver(() => drawRows()).observe(scroller);
     return reader;
   }
@@ -968,28 +968,27 @@
     return next;
   }
 
-  let searching = 0;
+  let searching = false;
+  let searches = 0;
 
   function refresh() {
-    const { selects, search, shown, hits } = reader;
+    const { selects, search, hits } = reader;
     for (const [name, select] of Object.entries(selects)) select.value = filter[name];
     if (document.activeElement !== search) search.value = filter.text;
     reader.shown = items.filter(matches);
-    reader.drawn = "";
+    reader.nodes.clear();
+    reader.rows.replaceChildren();
     hits.textContent = `${number(reader.shown.length)} of ${number(items.length)} proofs${filter.text && searching ? ", searching…" : ""}`;
     drawRows();
-    return shown;
   }
 
   /* Look through the texts, chunk by chunk, while the browser stays free. */
   async function searchTexts() {
     const wanted = filter.text;
-    const mine = ++searching;
+    const mine = ++searches;
     searched = new Set();
-    if (!wanted) {
-      searching = 0;
-      return;
-    }
+    searching = wanted !== "";
+    if (!searching) return;
     const chunks = [...new Set(items.map((item) => item.chunk))];
     let unseen = 0;
     for (const number_ of chunks) {
@@ -998,7 +997,7 @@
         continue;
       }
       const content = await PB.chunk(number_, head.version);
-      if (mine !== searching || filter.text !== wanted) return;
+      if (mine !== searches) return;
       for (const item of items) {
         if (item.chunk !== number_ || searched.has(item)) continue;
         const proof = content.proofs[item.place];
@@ -1007,34 +1006,43 @@
       refresh();
       await new Promise((go) => setTimeout(go));
     }
-    searching = 0;
+    if (mine !== searches) return;
+    searching = false;
     refresh();
     if (unseen) reader.hits.textContent += " (texts of this file only)";
   }
 
+  /* Only the rows in sight exist; those that stay in sight are kept, and the focus with them. */
   function drawRows() {
-    const { scroller, rows, shown, current } = reader;
+    const { scroller, rows, shown, current, nodes } = reader;
     const from = Math.max(0, Math.floor(scroller.scrollTop / ROW) - 6);
     const to = Math.min(shown.length, Math.ceil((scroller.scrollTop + (scroller.clientHeight || 600)) / ROW) + 6);
-    const state = `${from}-${to}-${current?.key}-${shown.length}`;
-    if (state === reader.drawn) return;
-    reader.drawn = state;
     rows.style.height = `${shown.length * ROW}px`;
-    rows.replaceChildren(
-      ...shown.slice(from, to).map((item, offset) => {
-        const at = from + offset;
-        const runs = ofRuns(item, filter.run);
-        return h(
-          "li",
-          { style: { top: `${at * ROW}px` }, "aria-posinset": at + 1, "aria-setsize": shown.length },
-          h(
-            "a",
-            { href: address(item, runs[0][0]), "aria-current": item === current ? "true" : null },
-            h("span", { class: "name" }, name(item)),
-            h("span", { class: "below-name" }, humanSays(item), runs.map((run) => strip(run, true)), h("span", { class: "opening" }, item.opening)),
-          ),
-        );
-      }),
+    for (const [at, node] of nodes) {
+      if (at >= from && at < to) continue;
+      node.remove();
+      nodes.delete(at);
+    }
+    let next = null;
+    for (let at = to - 1; at >= from; at -= 1) {
+      if (!nodes.has(at)) nodes.set(at, rows.insertBefore(row(shown[at], at), next));
+      next = nodes.get(at);
+      if (shown[at] === current) next.firstChild.setAttribute("aria-current", "true");
+      else next.firstChild.removeAttribute("aria-current");
+    }
+  }
+
+  function row(item, at) {
+    const runs = ofRuns(item, filter.run);
+    return h(
+      "li",
+      { style: { top: `${at * ROW}px` }, "aria-posinset": at + 1, "aria-setsize": reader.shown.length },
+      h(
+        "a",
+        { href: address(item, runs[0][0]) },
+        h("span", { class: "name" }, name(item)),
+        h("span", { class: "below-name" }, humanSays(item), runs.map((run) => strip(run, true)), h("span", { class: "opening" }, item.opening)),
+      ),
     );
   }
 
@@ -1068,7 +1076,6 @@
     const changed = reader.current !== item;
     reader.current = item;
     reader.showList(false);
-    reader.drawn = "";
     drawRows();
     reveal(item);
     if (head.files && !PB.has(item.chunk)) {
@@ -1395,11 +1402,13 @@
       k: () => step(-1),
       ArrowLeft: () => step(-1),
       "/": () => {
-        if (!reading) location.hash = "#/proofs";
-        setTimeout(() => {
-          reader.showList(true);
-          reader.search.focus();
-        });
+        if (!reading) {
+          openReader();
+          main.replaceChildren(reader.node);
+          location.hash = "#/proofs";
+        }
+        reader.showList(true);
+        reader.search.focus();
       },
       "?": () => tools.help(),
       o: () => (location.hash = "#/"),
