@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import re
 import signal
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,6 +20,9 @@ from proverbench.retrieval.run import Result, run_system
 from proverbench.retrieval.settings import Settings
 from proverbench.retrieval.systems.base import Context, System
 from proverbench.retrieval.systems.build import SystemBuilder
+
+SAY_EVERY_S = 5.0
+"""How often a line of progress comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,7 @@ class Session:
         self.planned = planned
         self.prepared: Prepared = prepare(data)
         self._say = say
+        self._say_again = time.monotonic() + SAY_EVERY_S
         self.stopped: signal.Signals | None = None
         context = Context(
             self.prepared.corpus,
@@ -103,11 +108,13 @@ class Session:
         for which in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(which, stop, which)
         try:
+            # All folders first, so that --resume finds the systems that were not begun.
+            for plan, _ in self.systems:
+                if plan.manifest is None:
+                    create_run(plan.folder, self.manifests[plan.folder], self.prepared.queries)
             for plan, system in self.systems:
                 if self.stopped is not None:
                     break
-                if plan.manifest is None:
-                    create_run(plan.folder, self.manifests[plan.folder], self.prepared.queries)
                 results.append((plan, await run_system(plan.folder, system, on_answer=self._answered(plan.spec))))
         except asyncio.CancelledError:
             if self.stopped is None:
@@ -120,15 +127,14 @@ class Session:
         return results
 
     def _progress(self, what: str, done: int, total: int) -> None:
-        if done == total or done % 1024 < 32:
+        """Say how far something is: when it is done, and every few seconds before."""
+        now = time.monotonic()
+        if done == total or now >= self._say_again:
+            self._say_again = now + SAY_EVERY_S
             self._say(f"{what}: {done} of {total}")
 
     def _answered(self, spec: str) -> Callable[[int, int], None]:
-        def told(done: int, total: int) -> None:
-            if done == total or done % 100 == 0:
-                self._say(f"{spec}: {done} of {total} queries answered")
-
-        return told
+        return lambda done, total: self._progress(f"{spec}: queries answered", done, total)
 
 
 def plan_new(specs: Sequence[str], output: Path) -> list[Planned]:

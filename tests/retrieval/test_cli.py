@@ -216,7 +216,7 @@ def test_a_stopped_run_keeps_its_answers_and_says_how_to_go_on(
         config = f'[reranker.m]\nmodel = "m"\nbase_url = "{server.url}"\nconcurrency = 1\n'
         (tmp_path / "c.toml").write_text(config)
         command = [sys.executable, "-c", "from proverbench.retrieval.cli import main; main()", "run", "--output", "r"]
-        command += ["--system", "rerank:m:bm25", "--config", "c.toml", "--cache", "cache"]
+        command += ["--system", "rerank:m:bm25", "--system", "bm25", "--config", "c.toml", "--cache", "cache"]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as process:
             deadline = time.monotonic() + 30
@@ -226,10 +226,11 @@ def test_a_stopped_run_keeps_its_answers_and_says_how_to_go_on(
             _, err = process.communicate(timeout=20)
     assert process.returncode == code, err
     assert "resume with: retrievalbench run --resume r" in err
-    answered = len((tmp_path / "r/positions.jsonl").read_text().splitlines())
+    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == ["bm25", "rerank-m-bm25"], "both can resume"
+    answered = len((tmp_path / "r/rerank-m-bm25/positions.jsonl").read_text().splitlines())
     # After Ctrl-C what was in flight is saved too; SIGTERM stops at once.
     assert answered >= (3 if which == signal.SIGINT else 2)
-    assert json.loads((tmp_path / "r/summary.json").read_text())["complete"] is False
+    assert json.loads((tmp_path / "r/rerank-m-bm25/summary.json").read_text())["complete"] is False
 
 
 def test_data_validate_says_what_files_hold(retrievalbench: Run, small: tuple[Path, Path]) -> None:
