@@ -16,6 +16,7 @@ help:
 	@echo "make torture  the long tests: many kills, large runs"
 	@echo "make bench    speed and memory, as ratios in one run (docs/performance.md)"
 	@echo "make format   rewrite the code in its format"
+	@echo "make assets   fetch the report page's libraries anew with npm (developers)"
 	@echo "make clean    remove .venv and caches"
 
 # What a bare machine may lack is told in one line that installs it.
@@ -69,6 +70,11 @@ torture: libgomp $(VENV)/installed-dev
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks
+
+# For developers who change a version in proverbench/report/refresh.py; needs npm. The files are committed.
+.PHONY: assets
+assets: $(VENV)/installed
+	$(BIN)/python -m proverbench.report.refresh
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
