@@ -21,7 +21,10 @@ from proverbench.compression.export import APP, BVAR, Builder, read_export_lines
 from proverbench.compression.structure import check_structure
 
 BYTES_A_TERM = 700
-"""Bound on the growth of the process for each term, tables, ids, counts and all. Times are of the processor, so that a busy neighbour does not count."""
+"""Bound on the growth of the process for each term, tables, ids, counts and all.
+
+Times are of the processor, so that a busy neighbour does not count.
+"""
 
 
 def make(terms: int) -> bytes:
