@@ -168,6 +168,8 @@ class _Execution:
                 opened = await open_callers(config, roles, concurrency=draft.operation.get("concurrency"))
             callers = {role: opened[role] for role in roles if role in opened}
             try:
+                for role in self._prepared.batched:
+                    clients.of(role)  # an SDK takes seconds to load
                 if session is None:
                     model = draft.identity.roles["policy" if self._task == "prover" else "verifier"].model
                     path = self._output or new_run_path(Path("runs"), self._task, model)
