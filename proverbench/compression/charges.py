@@ -22,6 +22,10 @@ from proverbench.compression.export import (
 from proverbench.errors import DataError
 
 
+_LONGEST_BITS = 12_955
+"""Counts beyond have more digits than JSON readers accept (Python's stop at 4,300)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One term that is charged."""
@@ -150,6 +154,8 @@ def _charge(export: Export, goals: list[int], reached: list[Declaration]) -> Cha
         id(declaration): _paid_terms(export, declaration, target=declaration.name in goals) for declaration in reached
     }
     counts = count_terms(export, (term for parts in paid.values() for _, _, term in parts))
+    if any(count.bit_length() > _LONGEST_BITS for count in counts.values()):
+        raise DataError("a count of more than 3,900 digits; such proofs are not scored")
     items = {
         declaration.name: Item(
             name=export.name_text(declaration.name),

@@ -153,13 +153,16 @@ def statement_hash(export: Export, constant: Constant) -> str:
 def frozen_names(export: Export, targets: Iterable[int], background: set[int]) -> list[int]:
     """Declarations outside the background that the targets' statements rest on, by name of the declaration.
 
-    They are what the statements mean: through types, and values of definitions, but not into proofs.
+    They are what the statements mean: through types, and values of definitions, but not into proofs. A theorem is
+    among them only if a statement itself names it; one that a definition holds is part of that definition's hash, by
+    its statement alone, and may go by another name.
     """
     constants = export.constants()
     seen = bytearray(len(export))
     start = used_constants(export, [constants[name][0].type for name in targets], seen)
     found = _meaning_closure(export, start, background, seen)
-    return sorted((declaration.name for declaration in found), key=export.name_text)
+    kept = (item.name for item in found if item.name in start or not isinstance(item, Theorem))
+    return sorted(kept, key=export.name_text)
 
 
 def _meaning_closure(export: Export, start: set[int], background: set[int], seen: bytearray) -> list[Declaration]:

@@ -89,6 +89,40 @@ def test_what_makes_a_version_invalid(
     assert any(said in problem for problem in check.problems), check.problems
 
 
+def test_a_proof_inside_a_definition_may_change_and_what_it_says_may_not(kernel: LeanKernel) -> None:
+    source = """prelude
+set_option linter.all false
+unsafe axiom lcAny : Type
+unsafe axiom lcErased : Type
+unsafe axiom lcProof {α : Prop} : α
+inductive Eq {α : Sort u} (a : α) : α → Prop where
+  | refl : Eq a a
+inductive B where
+  | no
+  | yes
+structure Mag (α : Type u) where
+  op : α → α → α
+  idem : ∀ a, Eq (op a a) a
+noncomputable def and (a b : B) : B := B.rec (motive := fun _ => B) B.no b a
+noncomputable def or (a b : B) : B := B.rec (motive := fun _ => B) b B.yes a
+noncomputable def m : Mag B :=
+  { op := and, idem := fun a => B.rec (motive := fun a => Eq (and a a) a) Eq.refl Eq.refl a }
+theorem t (a : B) : Eq (m.op a a) a := m.idem a
+"""
+    task = make_task({"A.lean": source.encode()}, Order("t", ["t"]), kernel)
+    assert "m" in task.spec.frozen
+    assert not any("_proof" in name for name in task.spec.frozen)
+    proof = "fun a => B.rec (motive := fun a => Eq (and a a) a) Eq.refl Eq.refl a"
+    named = source.replace(
+        "noncomputable def m", f"theorem and_idem : ∀ a, Eq (and a a) a := {proof}\nnoncomputable def m"
+    )
+    named = named.replace(f"idem := {proof}", "idem := and_idem")
+    assert check_sources(task, {"A.lean": named.encode()}, kernel).verdict == "valid"
+    other = source.replace("op := and", "op := or").replace("Eq (and a a) a)", "Eq (or a a) a)")
+    check = check_sources(task, {"A.lean": other.encode()}, kernel)
+    assert check.problems == ("frozen definition changed: m, or something that it rests on",)
+
+
 def test_names_that_the_kernel_trusts_are_reserved(kernel: LeanKernel) -> None:
     """The kernel itself accepts this proof of False: it takes a string literal to be of whatever is called String."""
     task = load_task(shipped_tasks()["logic"])

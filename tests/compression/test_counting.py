@@ -1,5 +1,6 @@
 """Node counts, against a walk of the term as a tree and against the known files."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,11 @@ from proverbench.compression.export import (
     PROJ,
     SORT,
     SUCC,
+    Axiom,
     Builder,
     Export,
     Recursor,
+    Theorem,
     constants_of,
     read_export,
     terms_of,
@@ -185,3 +188,23 @@ def test_what_is_missing_is_named() -> None:
         charge(export, ["t"], [])
     with pytest.raises(DataError, match="target u is not declared"):
         charge(export, ["u"], [])
+
+
+@pytest.mark.parametrize(("depth", "fits"), [(12_000, True), (13_000, False)])
+def test_counts_have_at_most_some_thousand_digits(depth: int, fits: bool) -> None:
+    builder = Builder()
+    prop = builder.term(SORT)
+    const = builder.term(CONST, name=builder.name_of(0, "T"), a=builder.level_list(()))
+    term = const
+    for _ in range(depth):
+        term = builder.term(APP, a=term, b=term)
+    builder.export.declarations = [
+        Axiom(builder.name_of(0, "T"), [], prop),
+        Theorem(builder.name_of(0, "t"), [], const, term),
+    ]
+    if fits:
+        found = charge(builder.export, ["t"], []).count
+        assert json.loads(json.dumps(found)) == found
+    else:
+        with pytest.raises(DataError, match="not scored"):
+            charge(builder.export, ["t"], [])
