@@ -21,7 +21,6 @@ from proverbench.compression.export import (
 )
 from proverbench.errors import DataError
 
-
 _LONGEST_BITS = 12_955
 """Counts beyond have more digits than JSON readers accept (Python's stop at 4,300)."""
 
