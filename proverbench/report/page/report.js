@@ -420,13 +420,13 @@
         value: (run) => run.splits[name]?.metrics?.[metric] ?? null,
         show: (run) => score(run.splits[name]?.metrics?.[metric], run.splits[name]?.intervals?.[metric]),
       })),
-      { key: "rank", label: "Rank", title: "The ranks that the differences shown below allow", numeric: true, value: (run) => rank(run)?.best ?? null, show: (run) => (rank(run) ? (rank(run).best === rank(run).worst ? rank(run).best : `${rank(run).best}–${rank(run).worst}`) : "–") },
+      runs.length > 1 && { key: "rank", label: "Rank", title: "The ranks that the differences shown below allow", numeric: true, value: (run) => rank(run)?.best ?? null, show: (run) => (rank(run) ? (rank(run).best === rank(run).worst ? rank(run).best : `${rank(run).best}–${rank(run).worst}`) : "–") },
       { key: "valid", label: "Valid judgments", numeric: true, value: (run) => run.splits.all?.metrics?.verifier_valid_rate ?? null, show: (run) => percent(run.splits.all?.metrics?.verifier_valid_rate) },
       { key: "cost", label: "Cost", numeric: true, value: (run) => costOf(run)?.usd ?? null, show: (run) => costWords(run) },
-    ];
+    ].filter(Boolean);
     return [
-      h("h2", null, `${TASKS[task]} leaderboard`),
-      table({ caption: "Scores with 95 % intervals; a rank interval holds every rank that the shown differences allow.", columns, rows: runs, sort: { key: "split-all", descending: true } }),
+      h("h2", null, runs.length > 1 ? `${TASKS[task]} leaderboard` : TASKS[task]),
+      table({ caption: runs.length > 1 ? "Scores with 95 % intervals; a rank interval holds every rank that the shown differences allow." : "Scores with 95 % intervals.", columns, rows: runs, sort: { key: "split-all", descending: true } }),
       runs.length > 1 ? pairs(task, splits) : null,
     ];
   }
@@ -1094,9 +1094,9 @@
     if (changed || !reader.pane.firstChild) {
       reader.pane.replaceChildren(...proofView(item, content.problems[item.problem], content.proofs[item.place]));
       window.scrollTo(0, 0);
-      PB.settle(80);
     }
     select(item, runNumber, repeat);
+    PB.settle(80);
   }
 
   function proofView(item, problem, proof) {
@@ -1143,7 +1143,7 @@
     );
     const right = h(
       "div",
-      { class: "right" },
+      { class: "right", tabindex: 0, role: "region", "aria-label": "Judgments of this proof" },
       annotation ? annotationView(annotation) : null,
       item.runs.map((run) => runView(item, run, proof.runs.find((judgedBy) => judgedBy.run === run[0]))),
     );
@@ -1225,6 +1225,13 @@
     );
   }
 
+  const fillers = new WeakMap(); // a judgment's element -> what gives it its content, once it is wanted
+
+  function openJudgment(node) {
+    fillers.get(node)();
+    node.open = true;
+  }
+
   function judgmentView(item, runNumber, judgment, shown, marks) {
     const mark = marks[judgment.repeat];
     const open = () =>
@@ -1251,9 +1258,13 @@
         agrees ? h("span", { class: agrees === "agrees with the human" ? "chip" : "chip human" }, agrees) : null,
       ),
     );
+    const fill = () => {
+      if (!node.querySelector(".body")) node.append(open());
+    };
+    fillers.set(node, fill);
     node.addEventListener("toggle", () => {
-      if (!node.open || node.querySelector(".body")) return;
-      node.append(open());
+      if (!node.open) return;
+      fill();
       PB.settle(40);
     });
     return node;
@@ -1314,16 +1325,19 @@
     if (repeat !== null) {
       const wanted = node(runNumber, repeat);
       if (!wanted) return;
-      wanted.open = true;
+      openJudgment(wanted);
       wanted.classList.add("chosen");
-      wanted.scrollIntoView({ block: "nearest" });
       const mark = item.runs.find(([run]) => run === runNumber)?.[2][repeat];
-      if (mark >= 0) document.getElementById(`step-${mark}`)?.classList.add("chosen");
+      const wrong = mark >= 0 ? document.getElementById(`step-${mark}`) : null;
+      wrong?.classList.add("chosen");
+      // On a narrow screen proof and judgments share one column, and only the judgment can be shown.
+      if (!matchMedia("(max-width: 1250px)").matches) wrong?.scrollIntoView({ block: "nearest" });
+      wanted.scrollIntoView({ block: wanted.offsetHeight > innerHeight / 2 ? "start" : "nearest" });
       return;
     }
     for (const [run, , marks] of item.runs) {
       const telling = ["accept", "reject"].map((wanted) => marks.findIndex((mark) => kind(mark) === wanted)).filter((at) => at >= 0);
-      for (const at of telling.length ? telling : [0]) if (node(run, at)) node(run, at).open = true;
+      for (const at of telling.length ? telling : [0]) if (node(run, at)) openJudgment(node(run, at));
     }
   }
 
