@@ -26,10 +26,11 @@ def command(runs: tuple[Path, ...], port: int, published: bool) -> int:
     try:
         server = make_server(followed, port)
     except OSError as exc:
+        followed.close()
         raise ConfigError(f"--port {port}: {exc.strerror}; name another, or 0 for a free one") from exc
     with server:
-        click.echo(f"http://127.0.0.1:{server.server_address[1]}/  (Ctrl-C ends it)")
         try:
+            click.echo(f"http://127.0.0.1:{server.server_port}/  (Ctrl-C ends it)")
             server.serve_forever()
         except KeyboardInterrupt:
             pass

@@ -1,5 +1,8 @@
 import json
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.request
@@ -74,3 +77,12 @@ def test_a_port_that_is_taken_is_told(command):
         ended = command("view", DATA / "judge", "--port", origin.rsplit(":", 1)[1])
     assert ended.code == 2
     assert "--port" in ended.err
+
+
+def test_ctrl_c_ends_it_in_peace():
+    arguments = [sys.executable, "-m", "proverbench", "view", str(DATA / "judge"), "--port", "0"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline().startswith("http://127.0.0.1:")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+        assert process.stderr.read() == ""
