@@ -94,7 +94,7 @@ def rule(title: str, columns: int) -> str:
 
 def section(title: str, text: str, columns: int = WIDTH) -> str:
     """A rule with a title, and the text below it, indented by two."""
-    lines = (f"  {line}".rstrip() for line in wrapped(text, columns - 2))
+    lines = (f"  {line}".rstrip() for line in wrapped(text.strip("\n"), columns - 2))
     return click.style(rule(title, columns), bold=True) + "\n" + "\n".join(lines)
 
 
