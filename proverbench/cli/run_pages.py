@@ -119,7 +119,11 @@ def _labelled(label: str, text: str, columns: int) -> list[str]:
 def first_page(run: RunFolder, found: Overview, state: str, columns: int) -> str:
     """Scores, and what is missing or invalid."""
     scored = f"scored by {found.summary.scored_by}, protocol {found.summary.protocol}"
-    parts = [[*head(run, state), scored], scores(found.summary, columns), troubles(found.summary, found.missing, columns)]
+    parts = [
+        [*head(run, state), scored],
+        scores(found.summary, columns),
+        troubles(found.summary, found.missing, columns),
+    ]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
