@@ -125,7 +125,11 @@ def start(cluster: RayCluster, *arguments: str) -> subprocess.Popen[str]:
 
 
 def end(process: subprocess.Popen[str], timeout_s: float = 120) -> tuple[int, str]:
-    _, err = process.communicate(timeout=timeout_s)
+    try:
+        _, err = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError(process.communicate()) from None
     return process.returncode, err
 
 
@@ -218,6 +222,7 @@ class TestStops:
         hold(server, after=14, seconds=3)
         process = start(cluster, *PROVER, *ON_RAY, "--output", "r")
         wait_for(lambda: server.stats()["requests"] == 20)
+        time.sleep(1)  # workers report a few times a second
         os.killpg(process.pid, signal.SIGINT)
         code, err = end(process)
         assert code == 130

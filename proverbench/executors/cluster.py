@@ -39,7 +39,10 @@ WORKERS_PER_MACHINE = 4
 """At most: a worker mostly waits for replies, and one keeps hundreds of calls in flight."""
 _MOST_LOSSES = 3
 """Workers that a shard may be lost with before it is left for a later session."""
+_BUSY_S = 2.0
+"""So long after a call has waited, a worker's part is not cut: parts that come and go all the time would cost more."""
 _GATHER_S = 5.0
+"""How long the first worker waits for the others."""
 _STOP_WAIT_S = 10.0
 """How long a worker that was told to stop at once may take to close its folders."""
 _OBJECT_STORE_BYTES = 80_000_000
@@ -65,6 +68,8 @@ class _Member:
         self.shares: dict[str, Share] = {}
         """As of the latest order."""
         self.report: Report | None = None
+        self._waited: dict[str, float] = {}
+        """Endpoint → when calls were last waiting for a slot there."""
 
     @property
     def name(self) -> str:
@@ -73,12 +78,25 @@ class _Member:
     def endpoint(self, name: str) -> EndpointReport | None:
         return None if self.report is None else self.report.endpoints[name]
 
+    def heard(self, report: Report) -> None:
+        """Keep what it says."""
+        self.report = report
+        now = asyncio.get_running_loop().time()
+        self._waited |= {name: now for name, end in report.endpoints.items() if end.waiting}
+
+    def is_busy(self, name: str) -> bool:
+        """Whether it could lately have used more of an endpoint than it had; true of one that has just begun."""
+        now = asyncio.get_running_loop().time()
+        return self.report is None or now - self._waited.get(name, -_BUSY_S) < _BUSY_S
+
     def is_hungry(self) -> bool:
         """Whether it could make more calls than its shards have for it at the moment."""
+        if not self.shards:
+            return True
         if self.report is None or set(self.shards) - set(self.report.shards):
-            return not self.shards  # it has not begun with what it has
+            return False  # it has not begun with what it has
         ends = list(self.report.endpoints.values())
-        opening = any(not report.stages and not report.done for report in self.report.shards.values())
+        opening = any(not (shard.stages or shard.done or shard.waits) for shard in self.report.shards.values())
         return not opening and not any(end.waiting for end in ends) and any(e.in_flight < e.concurrency for e in ends)
 
 
@@ -435,7 +453,7 @@ class ClusterPipeline:
             return Share(limits.slots.offer(member.number, 0), None, None)
         place = users.index(member)
         ends = [user.endpoint(name) for user in users]
-        busy = [end is None or end.waiting > 0 for end in ends]
+        busy = [user.is_busy(name) for user in users]
         demands = [
             limits.slots.total if is_busy or end is None else end.in_flight + max(2, end.in_flight // 4)
             for end, is_busy in zip(ends, busy, strict=True)
@@ -448,7 +466,7 @@ class ClusterPipeline:
         return Share(limits.slots.offer(member.number, slots), *(rate or None for rate in rates))
 
     def _take(self, member: _Member, report: Report) -> None:
-        member.report = report
+        member.heard(report)
         for name, end in report.endpoints.items():
             limits, share = self._cluster.limits[name], member.shares[name]
             limits.slots.settle(member.number, end.held)
@@ -484,6 +502,8 @@ class ClusterPipeline:
         if member.shards and not self.stopping():
             self._say(f"{member.name} is lost; its {len(member.shards)} shards are resumed elsewhere")
             self._cluster.start_worker()
+            if not self._cluster.members:
+                self._say("no other worker is there; waiting for the Ray cluster to start one (Ctrl-C stops)")
         member.shards.clear()
 
     def _set_aside(self, path: Path, report: ShardReport) -> None:

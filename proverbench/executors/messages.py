@@ -97,6 +97,8 @@ class ShardReport:
     """Empty until it is open."""
     spent: Mapping[str, Spending]
     """What it cost so far, by whichever worker; without the answers that it was made with."""
+    waits: bool
+    """Whether its folder cannot be opened yet, for another process has it."""
     done: bool
     """Whether the worker has closed its folder."""
     fault: Fault | None

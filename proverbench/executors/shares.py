@@ -31,18 +31,22 @@ def divide(total: int, demands: Sequence[int]) -> list[int]:
 
 
 def portions(total: int, busy: Sequence[bool]) -> list[int]:
-    """Requests (or tokens) a minute for each worker: 1, and the rest in equal parts to the busy ones.
+    """Requests (or tokens) a minute for each worker, in equal parts but for those that are not busy.
 
     Args:
         total: Of all workers; at least one for each.
-        busy: Whether each has calls waiting; when none has, all are taken for busy.
+        busy: Whether each has had calls waiting lately; when none has, all are taken for busy.
+
+    Returns:
+        For one that is not busy a quarter of an equal part, at least 1; the sum is ``total``.
     """
     if not any(busy):
         busy = [True] * len(busy)
-    each, extra = divmod(total - len(busy), sum(busy))
+    least = max(1, total // (4 * len(busy)))
+    each, extra = divmod(total - least * len(busy), sum(busy))
     parts = []
     for is_busy in busy:
-        parts.append(1 + (each + (extra > 0) if is_busy else 0))
+        parts.append(least + (each + (extra > 0) if is_busy else 0))
         extra -= is_busy
     return parts
 

@@ -118,6 +118,7 @@ class _RunningShard:
         self._reason: str | None = None
         self._fault: ProverBenchError | None = None
         self._given_up = False
+        self._waits = False
         self._task = asyncio.create_task(self._run())
 
     def stop(self, reason: str) -> None:
@@ -137,12 +138,14 @@ class _RunningShard:
         if self._task.done() and not self._task.cancelled() and (exc := self._task.exception()) is not None:
             fault = Fault.of(exc)
         stages = self._pipeline.progress.stages if self._pipeline is not None else {}
-        return ShardReport(stages, self._spent, self._task.done(), fault)
+        return ShardReport(stages, self._spent, self._waits, self._task.done(), fault)
 
     async def _run(self) -> None:
         try:
+            self._waits = True
             await self._wait_until_seen()
             await wait_until_free(self._path)
+            self._waits = False
             session = Session(self._path)
             try:
                 await self._ask(session)

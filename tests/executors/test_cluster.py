@@ -4,6 +4,7 @@ import asyncio
 import json
 import sys
 import types
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from proverbench.executors import cluster
 from proverbench.executors.worker import ShardWorker
 from proverbench.rehearse import Latency, Profile
-from proverbench.rehearse.plays import failure
+from proverbench.rehearse.plays import Play, failure
 from tests.support import problem_rows, proof_rows, write_config, write_rows
 
 PROVER = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--samples", "2", "--verifier-repeats", "3")
@@ -35,8 +36,11 @@ class StandIn(types.ModuleType):
         super().__init__("ray")
         self.cpus = cpus
         self.actors: list[_Handle] = []
+        self.most = 100
+        """Actors that there is room for, dead ones counted."""
         self.die_after: dict[int, int] = {}
         """Number of an actor → how many messages it lives for."""
+        self.die_when: Callable[[ShardWorker], bool] = lambda worker: False
         self.unavailable_at: dict[int, int] = {}
         """Number of an actor → which of its messages finds the network down."""
 
@@ -88,9 +92,11 @@ class _Handle:
 
     async def call(self, name, *arguments):
         await asyncio.sleep(0)
+        if self.number >= self.ray.most:
+            await asyncio.Event().wait()  # the cluster has no room for it
         if name == "exchange":
             self.messages += 1
-            if self.messages == self.ray.die_after.get(self.number):
+            if self.messages == self.ray.die_after.get(self.number) or self.ray.die_when(self.worker):
                 self.die()
             if self.messages == self.ray.unavailable_at.get(self.number):
                 raise self.ray.exceptions.ActorUnavailableError
@@ -130,6 +136,11 @@ def derived(folder: str) -> tuple[bytes, bytes]:
 def answered(folder: str) -> list[tuple]:
     lines = map(json.loads, Path(folder, "calls.jsonl").read_bytes().splitlines())
     return [(line["role"], line["id"], line["sample"], line["repeat"]) for line in lines if line["type"] == "call"]
+
+
+def worker_holds_the_last_call(worker: ShardWorker, server) -> bool:
+    in_flight = [caller.state.in_flight for caller in worker._callers.values()]
+    return server.stats()["requests"] > 60 and server.stats()["in_flight"].get("all") == 1 and in_flight == [1]
 
 
 def assert_equals_one_process(command, server, folder: str, *arguments: str) -> None:
@@ -198,6 +209,19 @@ class TestLosses:
         assert server.stats()["max_in_flight"]["all"] <= 8
         assert_equals_one_process(command, server, "r", *PROVER)
 
+    def test_one_that_was_done_already_resumes_them_when_no_other_can_start(self, command, inputs, server, ray):
+        seen = iter(range(1000))
+        server.script = lambda received: Play(delay_s=30) if next(seen) == 0 else None
+        # Whoever holds that call dies when there is nothing else to do.
+        ray.most = 2
+        ray.die_when = lambda worker: (
+            all(actor.alive for actor in ray.actors) and worker_holds_the_last_call(worker, server)
+        )
+        ended = command(*PROVER, "--executor", "ray", "--output", "r")
+        assert ended.code == 0, ended.err
+        assert "is lost" in ended.err
+        assert_equals_one_process(command, server, "r", *PROVER)
+
     def test_a_message_that_is_lost_does_no_harm(self, command, inputs, server, ray):
         ray.unavailable_at = {0: 3, 1: 5}
         ended = command(*PROVER, "--executor", "ray", "--output", "r")
@@ -227,7 +251,7 @@ class TestStops:
         ended = command(*PROVER, "--executor", "ray", "--output", "r")
         assert ended.code == 1
         assert "endpoint 'here'" in ended.err
-        assert server.stats()["requests"] <= 30 + 8
+        assert server.stats()["requests"] <= 30 + 2 * 8
         server.script = None
         assert command("run", "--resume", "r", "--executor", "ray").code == 0
         assert_equals_one_process(command, server, "r", *PROVER)
