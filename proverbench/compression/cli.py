@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 EXIT_VALID = 0
 EXIT_INVALID = 1
-EXIT_BAD_COMMAND = 2
 EXIT_STOPPED = 3
 _NEW_S = 3_600
 """Limit on building a new task's sources, which are the author's own."""

@@ -316,14 +316,6 @@ def _part_text(part: str | int) -> str:
     return "«" + "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in shown) + "»"
 
 
-def declared_name(export: Export, text: str) -> int | None:
-    """The declared constant whose name reads ``text``, or None."""
-    for name in export.constants():
-        if export.name_text(name) == text:
-            return name
-    return None
-
-
 # --- building ---------------------------------------------------------------------------------------------------
 
 
