@@ -136,6 +136,7 @@ async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord
     clients = BatchClients(prepared.config)
     try:
         session = await _open(path, prepared)
+        session.reopen_closed()
         pipeline = Pipeline(session, {role: opened[role] for role in draft.identity.roles}, clients=clients)
         try:
             async with aclosing(pipeline.run()) as proofs:

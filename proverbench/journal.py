@@ -156,6 +156,10 @@ class Ledger:
         if number is not None and self._offsets[key.role][number] < 0:
             self._offsets[key.role][number] = self._CLOSED
 
+    def any_closed(self) -> bool:
+        """True when ``--final`` closed a call that has no answer since."""
+        return any(self._CLOSED in offsets for offsets in self._offsets.values())
+
     def reopen(self) -> None:
         """A new session asks again what was closed."""
         for role, offsets in self._offsets.items():

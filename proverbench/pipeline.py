@@ -47,6 +47,8 @@ class StageCount:
     valid: int = 0
     """Valid replies of this session."""
     unanswered: int = 0
+    failures: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Of the unanswered calls of this session: error word → how many, and the first one's message."""
     batches: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Batches that are waited for, by our id: their calls, and how many the provider says it is done with."""
 
@@ -102,8 +104,11 @@ class _Stage:
     def keep(self, job: Job, outcome: Outcome, *, batch: str | None = None) -> None:
         """Append what a call came to, parse it, and count it."""
         line = self._pipeline.keep(CallKey.parse(job.request.key), job.prompt_sha256, outcome, batch=batch)
-        if line is None:
+        if isinstance(outcome, Unanswered):
+            calls, message = self.count.failures.get(outcome.error_kind, (0, outcome.message))
+            self.count.failures[outcome.error_kind] = (calls + 1, message)
             self.count.unanswered += 1
+        if line is None:
             return
         self.count.answered += 1
         self.count.got += 1

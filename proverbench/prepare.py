@@ -1,6 +1,7 @@
 """From options to a run's draft: everything is read and checked here, all faults at once, before any call."""
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -148,6 +149,8 @@ def prepare_new(task: Task, options: Options) -> Prepared:
     config = faults.attempt(lambda: _config(config_path, roles)) if config_path else None
     dataset = faults.attempt(lambda: _dataset(task, data_path)) if data_path else None
     use_reference = _default(options.use_reference_solution, task == "prover")
+    if config:
+        faults.attempt(lambda: _refuse_blind_budget(config, roles, options))
     templates = faults.attempt(lambda: _templates(roles, options.prompts, use_reference))
     identities = faults.attempt(lambda: _role_identities(config, roles)) if config else None
     chosen = faults.attempt(lambda: _select(dataset, options.domain, options.limit, options.shard)) if dataset else None
@@ -207,7 +210,7 @@ def build_draft(
         operation=_operation(config, options, {}),
         rows=selection.rows,
         templates=templates,
-        lines=_given_lines(given, selection.rows, options.samples) if given else (),
+        lines=_given_lines(given, options.shard) if given else (),
         shard_place=selection.place,
     )
 
@@ -256,6 +259,8 @@ def prepare_resumed(task: Task, path: Path, options: Options) -> Prepared:
         lambda: _config(options.config, roles) if options.config else _saved_config(path, manifest, roles)
     )
     use_reference = _default(options.use_reference_solution, old.use_reference_solution)
+    if config:
+        faults.attempt(lambda: _refuse_blind_budget(config, roles, options))
     templates = faults.attempt(lambda: _resumed_templates(sources, roles, options.prompts, use_reference))
     identities = faults.attempt(lambda: _role_identities(config, roles)) if config else None
     grown = faults.attempt(lambda: _resumed_rows(sources, options))
@@ -386,6 +391,11 @@ def _role_identities(config: Config, roles: tuple[Role, ...]) -> dict[Role, Role
             if role not in saved:
                 raise ConfigError(f"{config.path}: {role}.run: {settings.endpoint.run} has no {role} calls to replay")
             replayed = saved[role]
+            if replayed.kind == GIVEN:
+                raise ConfigError(
+                    f"{config.path}: {role}.run: the proofs of {settings.endpoint.run} were given to it, there is no "
+                    "call to replay; judge them again with --proofs FILE"
+                )
         found[role] = settings.identity(replayed)
     return found
 
@@ -409,6 +419,26 @@ def _resumed_rows(sources: Sources, options: Options) -> tuple[Selection, str]:
         _default(options.shard, extent.shard),
     )
     return chosen, dataset.sha256
+
+
+def _refuse_blind_budget(config: Config, roles: Sequence[Role], options: Options) -> None:
+    """A limit on the cost needs prices of every role that costs something."""
+    limit = options.max_cost_usd
+    if limit is None:
+        return
+    if not math.isfinite(limit):
+        raise ConfigError(f"--max-cost is {limit}; give a number of US dollars")
+    unpriced = [
+        role
+        for role in roles
+        if config.roles[role].endpoint.kind not in ("embedded", "replay")
+        and config.roles[role].effective_prices is None
+    ]
+    if unpriced:
+        raise ConfigError(
+            f"--max-cost needs prices, and {config.path} states none for {', '.join(unpriced)}; add them "
+            "(docs/configs.md), or limit tokens with --max-tokens-total"
+        )
 
 
 def _operates(options: Options) -> bool:
@@ -460,10 +490,10 @@ def _samples(task: Task, asked: int | None, given: GivenProofs | None) -> int:
     return _default(asked, given.samples if given else 1)
 
 
-def _given_lines(given: GivenProofs, rows: Sequence[Row], samples: int | None) -> list[CallLine]:
-    """The given proofs of the selected rows as answered policy calls."""
+def _given_lines(given: GivenProofs, shard: str | None) -> list[CallLine]:
+    """The given proofs as answered policy calls; all of the shard's, so that the run can grow."""
     at = now()
-    wanted = {row.problem_id for row in rows}
+    index, count = parse_shard(shard) if shard is not None else (1, 1)
     return [
         CallLine(
             role="policy",
@@ -474,5 +504,5 @@ def _given_lines(given: GivenProofs, rows: Sequence[Row], samples: int | None) -
             at=at,
         )
         for proof in given.proofs.values()
-        if proof.problem_id in wanted and (samples is None or proof.sample < samples)
+        if shard_of(proof.problem_id, count) == index
     ]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from proverbench.errors import InvalidReply
 from proverbench.parsing import check_finish, parse_level, parse_steps, parse_verdict, read_steps
 from proverbench.prompts import Rendered, render_meta, render_policy, render_verifier
-from proverbench.records import GIVEN, CallKey, CallLine, MetaJudgment, Proof, RoleIdentity, Verdict
+from proverbench.records import GIVEN, CallKey, CallLine, MetaJudgment, Proof, Role, RoleIdentity, Verdict
 from proverbench.sources import Sources
 
 
@@ -132,19 +132,27 @@ def proof_steps(sources: Sources, proof: int) -> Generation | None:
     return read_generation(sources.calls.call_at(offset), sources.manifest.identity.roles["policy"])
 
 
-def open_calls(sources: Sources) -> Iterator[CallKey]:
+def open_calls(sources: Sources, *, closed_too: bool = False) -> Iterator[CallKey]:
     """The calls that the run lacks and that could be asked now, in data order.
 
     Calls that wait for one of them (judgments of a proof that is not there yet) are not among them.
+
+    Args:
+        sources: The run.
+        closed_too: Also those that ``--final`` closed, which a session that asks would ask again.
     """
     plan, ledger, roles = sources.plan, sources.ledger, sources.manifest.identity.roles
+
+    def lacks(role: Role, number: int) -> bool:
+        return ledger.is_open(role, number) or (closed_too and ledger.is_closed(role, number))
+
     for proof in range(plan.n_proofs):
         if not plan.judged_only and ledger.offset("policy", proof) is None:
-            if ledger.is_open("policy", proof):
+            if lacks("policy", proof):
                 yield plan.key("policy", proof)
             continue
-        lacking = [number for number in plan.judgments(proof) if ledger.is_open("verifier", number)]
-        ungraded = [number for number in plan.judgments(proof) if plan.meta and ledger.is_open("meta", number)]
+        lacking = [number for number in plan.judgments(proof) if lacks("verifier", number)]
+        ungraded = [number for number in plan.judgments(proof) if plan.meta and lacks("meta", number)]
         if not lacking and not ungraded:
             continue
         generation = proof_steps(sources, proof)

@@ -14,6 +14,7 @@ from proverbench.journal import CALLS, LOCK, Journal, RunLock, disk, now, write_
 from proverbench.prompts import Template
 from proverbench.reading import open_calls
 from proverbench.records import (
+    GIVEN,
     AttemptLine,
     BatchLine,
     CallKey,
@@ -157,8 +158,8 @@ class Session:
         """Whether there may be something to ask once the run has become ``draft``; closed calls are asked again."""
         if draft.manifest.run_id != self.sources.manifest.run_id:
             return True
-        self.sources.ledger.reopen()
-        return next(open_calls(self.sources), None) is not None
+        roles = self.sources.manifest.identity.roles
+        return any(roles[key.role].kind != GIVEN for key in open_calls(self.sources, closed_too=True))
 
     def grow(self, draft: Draft) -> None:
         """Take on a draft's extent and operation.
@@ -188,6 +189,11 @@ class Session:
             self.sources.ledger.reopen()
             if self._on_start is not None:
                 self._on_start(self.sources)
+
+    def reopen_closed(self) -> None:
+        """Before the calls to ask are listed: what ``--final`` closed is open again, on disk too."""
+        if self.sources.ledger.any_closed():
+            self.start()
 
     def answered(self, line: CallLine) -> None:
         """Keep an answer."""

@@ -16,7 +16,8 @@ from proverbench.endpoints.money import (
 )
 from proverbench.prepare import Prepared
 from proverbench.prompts import render_meta, render_policy, render_verifier
-from proverbench.records import Proof, Role, Row, Verdict
+from proverbench.reading import read_generation
+from proverbench.records import GIVEN, CallLine, Proof, Role, Row, Verdict
 
 
 def print_estimate(prepared: Prepared) -> None:
@@ -24,8 +25,8 @@ def print_estimate(prepared: Prepared) -> None:
     extent = prepared.draft.extent
     estimates: dict[str, Estimate] = {}
     click.echo(f"selected rows: {extent.rows}, samples: {extent.samples}, verifier repeats: {extent.verifier_repeats}")
-    for role in prepared.draft.identity.roles:
-        if role not in prepared.config.roles:
+    for role, identity in prepared.draft.identity.roles.items():
+        if identity.kind == GIVEN:
             continue  # given proofs are not asked for
         settings = prepared.config.roles[role]
         limit = output_limit(settings.generation)
@@ -52,6 +53,9 @@ def _prompt_chars(prepared: Prepared, role: Role) -> Iterator[int]:
     A proof or judgment that does not exist yet is taken to be as long as its output limit allows.
     """
     draft = prepared.draft
+    if draft.lines:
+        yield from _given_chars(prepared)
+        return
     for row in draft.rows:
         if role == "policy":
             yield from [len(render_policy(draft.templates[role], row))] * draft.extent.samples
@@ -60,12 +64,37 @@ def _prompt_chars(prepared: Prepared, role: Role) -> Iterator[int]:
             yield from [chars] * (draft.extent.samples * draft.extent.verifier_repeats)
 
 
+def _given_chars(prepared: Prepared) -> Iterator[int]:
+    """The same for the verifier of proofs that were given."""
+    draft = prepared.draft
+    rows = {row.problem_id: row for row in draft.rows}
+    for line in draft.lines:
+        if isinstance(line, CallLine) and line.id in rows and line.sample < draft.extent.samples:
+            generation = read_generation(line, draft.identity.roles["policy"])
+            if generation.error is None:
+                chars = _verifier_chars(prepared, rows[line.id], generation.steps)
+                yield from [chars] * draft.extent.verifier_repeats
+
+
+def _verifier_chars(prepared: Prepared, row: Row, steps: list[str]) -> int:
+    draft = prepared.draft
+    return len(
+        render_verifier(
+            draft.templates["verifier"],
+            row,
+            steps,
+            use_reference=draft.identity.use_reference_solution,
+            neutralise=draft.identity.neutralise,
+        ).text
+    )
+
+
 def _judge_chars(prepared: Prepared, role: Role, row: Row) -> int:
     draft = prepared.draft
     options = {"use_reference": draft.identity.use_reference_solution, "neutralise": draft.identity.neutralise}
     steps = row.steps if isinstance(row, Proof) else ["x" * _answer_chars(prepared, "policy")]
     if role == "verifier" or not isinstance(row, Proof):
-        return len(render_verifier(draft.templates[role], row, steps, **options).text)
+        return _verifier_chars(prepared, row, steps)
     verdict = Verdict(-1, "x" * _answer_chars(prepared, "verifier"), "")
     return len(render_meta(draft.templates[role], row, steps, verdict, **options).text)
 

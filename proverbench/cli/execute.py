@@ -11,12 +11,13 @@ import click
 
 from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, EXIT_SIGINT, EXIT_SIGTERM, say
 from proverbench.errors import ConfigError, JournalError
-from proverbench.records import Role, Task
+from proverbench.records import GIVEN, Role, Task
 
 if TYPE_CHECKING:
     from proverbench.endpoints.base import Caller
     from proverbench.endpoints.batch import BatchClients
     from proverbench.executors.cluster import Cluster
+    from proverbench.pipeline import Progress
     from proverbench.prepare import Prepared
     from proverbench.records import CallLine, Summary
     from proverbench.session import Session
@@ -142,6 +143,8 @@ class _Execution:
         self._cluster: Cluster | None = None
         self._signal: int | None = None
         self._asking = True
+        self._progress: Progress | None = None
+        self._told_unknown = False
 
     async def run(self, *, final: bool, cancel: bool) -> int:
         from proverbench.endpoints.batch import BatchClients
@@ -149,7 +152,7 @@ class _Execution:
         from proverbench.session import Session, new_run_path
 
         draft, config = self._prepared.draft, self._prepared.config
-        roles = [role for role in draft.identity.roles if role in config.roles]
+        roles = [role for role, identity in draft.identity.roles.items() if identity.kind != GIVEN]
         clients = BatchClients(config)
         session = None if self._resume is None else Session(self._resume, on_start=_retract)
         try:
@@ -206,6 +209,8 @@ class _Execution:
         from proverbench.reading import open_calls
         from proverbench.runfolder import summarise, write_derived
 
+        if final and self._prepared.draft.manifest.run_id != session.sources.manifest.run_id:
+            raise ConfigError("--final closes the run as it is; ask for more in a step of its own, without --final")
         keys = list(open_calls(session.sources)) if final else []
         if not keys:
             return self._finish(session, summarise(session.sources))
@@ -240,6 +245,8 @@ class _Execution:
         from proverbench.runfolder import write_derived
 
         self._spent = Spent.of(session.sources)
+        if not cancel:
+            session.reopen_closed()
 
         def tell(message: str) -> None:
             self._display.say(message)
@@ -254,6 +261,8 @@ class _Execution:
             )
             self._display = display = Display(pipeline.progress, callers, self._spent)
         self._pipeline = pipeline
+        self._progress = pipeline.progress
+        self._heed_budget()  # what earlier sessions spent may be all there is
         main = asyncio.current_task()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -302,7 +311,11 @@ class _Execution:
         self._heed_budget(just_answered=1)
 
     def _heed_budget(self, *, just_answered: int = 0) -> None:
-        exceeded = self._spent.budget.exceeded()
+        budget = self._spent.budget
+        if budget.limited and not self._told_unknown and any(spending.unknown for spending in budget.roles.values()):
+            self._told_unknown = True
+            self._display.say("note: the server does not tell what some calls used, so the limit may be overstepped")
+        exceeded = budget.exceeded()
         if exceeded is not None and not self._pipeline.stopping():
             self._pipeline.stop(f"budget: {exceeded}")
             in_flight = max(0, self._display.in_flight() - just_answered) + self._display.in_batches()
@@ -328,12 +341,21 @@ class _Execution:
 
         print_scores(summary, session.path)
         if not summary.complete:
+            self._say_why_unanswered()
             self._say_how_to_go_on(session)
         else:
             say(f"complete; look into it with: proverbench inspect {session.path}")
         if self._signal is not None:
             return EXIT_SIGINT if self._signal == signal.SIGINT else EXIT_SIGTERM
         return EXIT_COMPLETE if summary.complete else EXIT_INCOMPLETE
+
+    def _say_why_unanswered(self) -> None:
+        """Which calls of this session got no answer, and what was said of them."""
+        if self._progress is None:
+            return
+        for role, count in self._progress.stages.items():
+            for error, (calls, message) in count.failures.items():
+                say(f"unanswered: {calls} calls of the {role}, {error}: {message}")
 
     def _say_how_to_go_on(self, session: "Session") -> None:
         from proverbench.batching import open_batches

@@ -136,6 +136,11 @@ class Budget:
     roles: dict[str, Spending] = field(default_factory=dict)
 
     @property
+    def limited(self) -> bool:
+        """Whether there is a limit."""
+        return self.max_cost_usd is not None or self.max_tokens_total is not None
+
+    @property
     def cost(self) -> Cost:
         """The sum over roles."""
         return sum((spending.cost for spending in self.roles.values()), Cost(0.0))

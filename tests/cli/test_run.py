@@ -226,6 +226,96 @@ class TestFinal:
         command(*PROVER, "--samples", "2", "--verifier-repeats", "2", "--output", "undisturbed")
         assert derived(Path("r")) == derived(Path("undisturbed"))
 
+    @pytest.mark.parametrize("change", [(), ("--concurrency", "3"), ("--verifier-repeats", "3"), ("--samples", "3")])
+    def test_one_resume_asks_all_that_was_closed(self, command, inputs, server, change):
+        write_config(inputs / "config.toml", server.base_url, more="max_retries = 0\n")
+        server.profile = Profile(faults={"500": 0.3})
+        command(*PROVER, "--samples", "2", "--verifier-repeats", "2", "--output", "r")
+        command("run", "--resume", "r", "--final")
+        server.profile = Profile()
+        assert command("run", "--resume", "r", *change).code == 0
+        assert summary(Path("r"))["closed_unanswered"] == 0
+        wanted = {"--samples": "2", "--verifier-repeats": "2"}
+        if change and change[0] in wanted:
+            wanted[change[0]] = change[1]
+        command(*PROVER, *(part for pair in wanted.items() for part in pair), "--output", "undisturbed")
+        assert derived(Path("r")) == derived(Path("undisturbed"))
+
+    def test_what_nobody_can_answer_stays_closed(self, command, inputs, server):
+        write_rows(inputs / "given.jsonl", [{"problem_id": "p0", "sample": 0, "steps": ["a"]}])
+        command(*PROVER, "--proofs", "given.jsonl", "--limit", "2", "--verifier-repeats", "1", "--output", "r")
+        assert command("run", "--resume", "r", "--final").code == 0
+        before = content(Path("r"))
+        assert command("run", "--resume", "r").code == 0
+        assert command("score", "r").code == 0
+        assert content(Path("r")) == before
+
+    def test_asks_for_no_more_at_the_same_time(self, command, inputs):
+        command(*PROVER, "--limit", "1", "--verifier-repeats", "1", "--output", "r")
+        ended = command("run", "--resume", "r", "--final", "--samples", "3")
+        assert ended.code == 2
+        assert "--final" in ended.err
+
+
+class TestBudget:
+    PRICED = "prices = { input = 1.0, output = 1000.0 }\n"
+
+    def test_a_spent_budget_buys_nothing_more(self, command, inputs, server):
+        write_config(inputs / "config.toml", server.base_url, more=self.PRICED, concurrency=2)
+        ended = command(*PROVER, "--samples", "2", "--max-cost", "0.01", "--output", "r")
+        assert ended.code == 1
+        assert "--max-cost" in ended.err
+        asked = server.stats()["requests"]
+        assert command("run", "--resume", "r").code == 1
+        assert server.stats()["requests"] == asked
+        assert command("run", "--resume", "r", "--max-cost", "1000").code == 0
+
+    @pytest.mark.parametrize("limit", ["1", "nan", "inf"])
+    def test_a_budget_that_cannot_work_is_refused(self, command, inputs, server, limit):
+        ended = command(*PROVER, "--max-cost", limit, "--output", "r")
+        assert ended.code == 2
+        assert "--max-cost" in ended.err
+        assert server.stats()["requests"] == 0
+
+
+class TestGivenProofs:
+    GIVEN = tuple({"problem_id": f"p{i}", "sample": j, "steps": [f"step {i} {j}"]} for i in range(3) for j in range(2))
+
+    def test_may_grow(self, command, inputs, server):
+        write_rows(inputs / "given.jsonl", list(self.GIVEN))
+        command(*PROVER, "--proofs", "given.jsonl", "--samples", "1", "--limit", "1", "--verifier-repeats", "1",
+                "--output", "r")  # fmt: skip
+        ended = command("run", "--resume", "r", "--samples", "2", "--limit", "3", "--data", "problems.jsonl")
+        assert ended.code == 0
+        assert server.stats()["answered_by_role"] == {"verifier": 6}
+
+    def test_dry_run_counts_their_judgments(self, command, inputs):
+        write_rows(inputs / "given.jsonl", list(self.GIVEN))
+        ended = command(*PROVER, "--proofs", "given.jsonl", "--limit", "3", "--verifier-repeats", "2", "--dry-run")
+        assert ended.code == 0
+        assert "at most 12 calls" in ended.out
+        assert "policy" not in ended.out
+
+    def test_cannot_be_replayed_as_a_policy(self, command, inputs, server):
+        write_rows(inputs / "given.jsonl", list(self.GIVEN))
+        command(*PROVER, "--proofs", "given.jsonl", "--limit", "1", "--verifier-repeats", "1", "--output", "r")
+        (inputs / "replay.toml").write_text(
+            '[policy]\nkind = "replay"\nrun = "r"\nmodel = ""\n'
+            f'[verifier]\nbase_url = "{server.base_url}"\nmodel = "m"\n'
+        )
+        ended = command("run", "--data", "problems.jsonl", "--config", "replay.toml", "--limit", "1", "--output", "r2")
+        assert ended.code == 2
+        assert "--proofs" in ended.err
+
+
+class TestUnanswered:
+    def test_says_how_many_and_why(self, command, inputs, server):
+        write_config(inputs / "config.toml", server.base_url, more="max_retries = 0\n")
+        server.profile = Profile(faults={"500": 1.0})
+        ended = command(*PROVER, "--limit", "3", "--verifier-repeats", "1", "--output", "r")
+        assert ended.code == 1
+        assert "unanswered: 3 calls of the policy, http_500" in ended.err
+
 
 class TestScore:
     def test_rebuilds_byte_for_byte_without_data_and_prompts(self, command, inputs):
