@@ -144,6 +144,15 @@ class Caller(Protocol):
         """
         ...
 
+    def stop(self) -> None:
+        """Begin no attempt any more; those in flight end as they will. May be called again.
+
+        Who waits in :meth:`acquire`, or does so later, goes on at once, and should look whether the run is stopping
+        and :meth:`release`. Calls that wait for their next attempt, or would, end as :class:`Unanswered` of kind
+        ``stopped``.
+        """
+        ...
+
     async def aclose(self) -> None:
         """Release connections."""
         ...

@@ -37,6 +37,9 @@ _GUESS_WEIGHT = 0.1
 _CONNECT_ATTEMPTS = 3
 """Failures to connect at all, with nothing ever answered, after which the address is taken to be wrong."""
 
+_WRONG_ADDRESS = (*range(300, 400), 404, 405)
+"""Statuses that speak of the address, not of one call."""
+
 
 class EndpointCaller:
     """Calls one endpoint (the :class:`~proverbench.endpoints.base.Caller` protocol).
@@ -50,6 +53,7 @@ class EndpointCaller:
         requests_per_minute: Limit, or None.
         tokens_per_minute: Limit on input and output together, or None.
         missing_finish_accepted: Whether replies without a finish reason may be valid; else the first is remarked on.
+        answered_before: Answers that the run has of this endpoint already, from earlier sessions.
         clock: Monotonic time in seconds.
         sleep: Waits.
         rng: Source of jitter.
@@ -66,6 +70,7 @@ class EndpointCaller:
         requests_per_minute: int | None = None,
         tokens_per_minute: int | None = None,
         missing_finish_accepted: bool = False,
+        answered_before: int = 0,
         clock: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
         rng: random.Random | None = None,
@@ -84,6 +89,9 @@ class EndpointCaller:
         self._sleep = sleep
         self._rng = rng or random.Random()
         self._most_backing_off = concurrency
+        self._answered_before = answered_before
+        self._stopped = asyncio.Event()
+        self._naps: set[asyncio.Future[None]] = set()
 
     async def acquire(self, priority: int) -> None:
         """Wait for a free slot; waiters of a lower ``priority`` number go first."""
@@ -114,7 +122,7 @@ class EndpointCaller:
         except FatalEndpointError as exc:
             raise self._named(exc) from None
         except EndpointError as exc:
-            if self.state.answered == 0 and _hits_every_call(exc):
+            if self.state.answered == 0 and self._hits_every_call(exc):
                 raise self._named(exc) from None
             self.state.unanswered += 1
             return Unanswered(exc.kind, str(exc), exc.status, call.attempts, call.abandoned)
@@ -125,6 +133,13 @@ class EndpointCaller:
         self._remark(request.role, reply)
         return Answered(reply, call.latency_s, call.attempts, call.abandoned)
 
+    def stop(self) -> None:
+        """Begin no attempt any more; see the protocol."""
+        self._stopped.set()
+        for nap in self._naps:
+            nap.cancel()
+        self.limiter.stop()
+
     async def aclose(self) -> None:
         """Release connections."""
         self.limiter.aclose()
@@ -134,6 +149,7 @@ class EndpointCaller:
         try:
             return await self._attempt(request, call)
         except TransientError as exc:
+            call.last_error = exc
             first = [exc]
 
         async def attempt() -> Reply:
@@ -141,7 +157,11 @@ class EndpointCaller:
             # all do, does not pay for tenacity.
             if first:
                 raise first.pop()
-            return await self._attempt(request, call)
+            try:
+                return await self._attempt(request, call)
+            except TransientError as exc:
+                call.last_error = exc
+                raise
 
         async def back_off(seconds: float) -> None:
             await self._back_off(seconds, call)
@@ -150,7 +170,11 @@ class EndpointCaller:
 
     async def _attempt(self, request: Request, call: "_Progress") -> Reply:
         """One attempt in the slot that is held, counted and timed."""
-        expected = await self._reserve_tokens(request) if self._tokens else 0.0
+        expected = await self._reserve_tokens(request, call) if self._tokens else 0.0
+        if self._stopped.is_set():
+            if self._tokens:
+                self._settle_tokens(expected, None)
+            raise call.stopped()
         call.attempts += 1
         self.state.attempts += 1
         started = self._clock()
@@ -190,30 +214,50 @@ class EndpointCaller:
         Without that bound a server that refuses everything would soon have the whole run waiting to be retried.
         """
         if self.state.backing_off >= self._most_backing_off:
-            await self._sleep(seconds)
+            await self._nap(seconds, call)
             return
         self.state.backing_off += 1
         call.holds_slot = False
         self.limiter.release()
         try:
-            await self._sleep(seconds)
+            await self._nap(seconds, call)
             await self.limiter.acquire(Priority.RETRY)
             call.holds_slot = True
         finally:
             self.state.backing_off -= 1
 
+    async def _nap(self, seconds: float, call: "_Progress") -> None:
+        """Sleep, until :meth:`stop` at the longest.
+
+        Raises:
+            CallFailedError: Of kind ``stopped``.
+        """
+        if self._stopped.is_set():
+            raise call.stopped()
+        nap = asyncio.ensure_future(self._sleep(seconds))
+        self._naps.add(nap)
+        try:
+            await nap
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._stopped.is_set() and not (task and task.cancelling()):
+                raise call.stopped() from None
+            raise
+        finally:
+            self._naps.discard(nap)
+
     def _abandon(self, call: "_Progress") -> None:
         call.abandoned += 1
         self.state.abandoned += 1
 
-    async def _reserve_tokens(self, request: Request) -> float:
+    async def _reserve_tokens(self, request: Request, call: "_Progress") -> float:
         expected = len(request.prompt) / _CHARS_PER_TOKEN + self._output_guess
         assert self._tokens is not None
         wait = self._tokens.take(expected)
         if wait > 0.0:
             try:
-                await self._sleep(wait)
-            except asyncio.CancelledError:
+                await self._nap(wait, call)
+            except (asyncio.CancelledError, CallFailedError):
                 self._tokens.settle(-expected)
                 raise
         return expected
@@ -243,23 +287,34 @@ class EndpointCaller:
                     f"endpoint {self.name!r}: the server answered the {role} as {known!r} and now as {reply.model!r}"
                 )
 
+    def _hits_every_call(self, exc: EndpointError) -> bool:
+        """Whether a fault, on an endpoint that has answered nothing yet, is taken to be one of the whole run.
+
+        Where earlier sessions had answers, model and parameters are known to be good, so a call that is refused is
+        refused for itself: were it taken for more, one such call would stop every session that begins with it. Only
+        the address may have changed since.
+        """
+        if isinstance(exc, CallFailedError) and exc.status is not None:
+            return not self._answered_before or exc.status in _WRONG_ADDRESS
+        return isinstance(exc, ConnectError)
+
     def _named(self, exc: EndpointError) -> FatalEndpointError:
         return FatalEndpointError(f"endpoint {self.name!r}: {exc}", kind=exc.kind, status=exc.status)
-
-
-def _hits_every_call(exc: EndpointError) -> bool:
-    """Whether a fault, on an endpoint that has answered nothing yet, is taken to be one of the whole run."""
-    refused = isinstance(exc, CallFailedError) and exc.status is not None
-    return refused or isinstance(exc, ConnectError)
 
 
 class _Progress:
     """One call on its way."""
 
-    __slots__ = ("abandoned", "attempts", "holds_slot", "latency_s")
+    __slots__ = ("abandoned", "attempts", "holds_slot", "last_error", "latency_s")
 
     def __init__(self) -> None:
         self.attempts = 0
         self.abandoned = 0
         self.latency_s = 0.0
         self.holds_slot = True
+        self.last_error: TransientError | None = None
+
+    def stopped(self) -> CallFailedError:
+        """The error of a call that got no further attempt because everything stops."""
+        why = f"; the last one: {self.last_error}" if self.last_error else ""
+        return CallFailedError(f"stopped before another attempt{why}", kind="stopped")

@@ -18,13 +18,21 @@ _DESCRIPTORS_KEPT = 64
 """File descriptors left for everything but connections: files of the run, libraries, the terminal."""
 
 
-async def open_callers(config: Config, roles: Sequence[str], *, concurrency: int | None = None) -> "dict[str, Caller]":
+async def open_callers(
+    config: Config,
+    roles: Sequence[str],
+    *,
+    concurrency: int | None = None,
+    answered_before: Mapping[str, int] | None = None,
+) -> "dict[str, Caller]":
     """Open the endpoints of ``roles``; nothing is asked yet.
 
     Args:
         config: The config file as read.
         roles: The roles that will call.
         concurrency: Overrides the concurrency of each endpoint.
+        answered_before: Role → answers that earlier sessions of the run have. An endpoint of such a role is known to
+            work, so a call that it refuses does not stop the run.
 
     Returns:
         Role → caller. Roles that share an endpoint get the same caller; close each caller once (``close_callers``).
@@ -42,7 +50,8 @@ async def open_callers(config: Config, roles: Sequence[str], *, concurrency: int
     try:
         for endpoint in endpoints:
             users = {role: config.roles[role] for role in roles if config.roles[role].endpoint.name == endpoint.name}
-            caller = await _open(endpoint, users, allowed[endpoint.name])
+            before = sum((answered_before or {}).get(role, 0) for role in users)
+            caller = await _open(endpoint, users, allowed[endpoint.name], before)
             if note:
                 caller.state.notes.append(note)
             callers |= dict.fromkeys(users, caller)
@@ -96,7 +105,9 @@ def _unsendable(endpoint: EndpointConfig, environ: Mapping[str, str] = os.enviro
     ]
 
 
-async def _open(endpoint: EndpointConfig, roles: Mapping[str, RoleConfig], concurrency: int) -> EndpointCaller:
+async def _open(
+    endpoint: EndpointConfig, roles: Mapping[str, RoleConfig], concurrency: int, answered_before: int
+) -> EndpointCaller:
     def observe(quota: "Quota") -> None:
         caller.limiter.observe(quota)
 
@@ -132,6 +143,7 @@ async def _open(endpoint: EndpointConfig, roles: Mapping[str, RoleConfig], concu
         requests_per_minute=endpoint.requests_per_minute,
         tokens_per_minute=endpoint.tokens_per_minute,
         missing_finish_accepted=endpoint.accept_missing_finish or endpoint.kind == "replay",
+        answered_before=answered_before,
     )
     return caller
 

@@ -151,6 +151,7 @@ class Limiter:
         self._order = itertools.count()
         self._alarm: asyncio.TimerHandle | None = None
         self._burst = 0
+        self._stopped = False
 
     async def acquire(self, priority: int) -> None:
         """Wait for a slot; a lower ``priority`` goes first, then first come first served."""
@@ -246,6 +247,11 @@ class Limiter:
         self._set_limit(min(self._limit, float(concurrency)) if lowered else float(concurrency))
         self._serve()
 
+    def stop(self) -> None:
+        """Let every waiter go, now and from now on: limits hold nobody who will only give the slot back."""
+        self._stopped = True
+        self._serve()
+
     def aclose(self) -> None:
         """Stop the timer."""
         if self._alarm is not None:
@@ -263,6 +269,8 @@ class Limiter:
 
     def _delay_s(self) -> float:
         """0 if a slot can be given now, the seconds until it may be, or inf when that takes a release."""
+        if self._stopped:
+            return 0.0
         if self.state.in_flight >= int(self._limit):
             return math.inf
         delay = 0.0

@@ -215,3 +215,86 @@ async def test_close():
     endpoint = Scripted()
     await _caller(endpoint).aclose()
     assert endpoint.closed == 1
+
+
+@pytest.mark.parametrize(("status", "fatal"), [(400, False), (413, False), (422, False), (404, True), (308, True)])
+async def test_on_an_endpoint_that_answered_in_an_earlier_session_only_the_address_may_be_wrong(status, fatal):
+    """Otherwise a single call with a 400 of its own would stop every session that begins with it."""
+    caller = _caller(Scripted(CallFailedError("x", kind="own", status=status)), answered_before=1)
+    if fatal:
+        with pytest.raises(FatalEndpointError):
+            await _ask(caller)
+    else:
+        assert isinstance(await _ask(caller), Unanswered)
+        assert isinstance(await _ask(caller), Answered)
+
+
+def _sleepless(endpoint, **more):
+    """A caller that really sleeps."""
+    caller = _caller(endpoint, **more)
+    caller._sleep = asyncio.sleep
+    return caller
+
+
+async def _soon(awaitable):
+    return await asyncio.wait_for(awaitable, 1.0)
+
+
+async def test_stop_ends_calls_that_wait_for_another_attempt():
+    busy = RateLimitedError("slow down", kind="http_429", status=429, retry_after_s=300.0)
+    caller = _sleepless(Scripted(*[busy] * 9), concurrency=1)
+    calls = [asyncio.create_task(_ask(caller, str(n))) for n in range(2)]
+    await asyncio.sleep(0.02)
+    assert caller.state.attempts == 2
+    caller.stop()
+    caller.stop()
+    told = "stopped before another attempt; the last one: slow down"
+    assert await _soon(asyncio.gather(*calls)) == [Unanswered("stopped", told, None, 1)] * 2
+    assert (caller.state.in_flight, caller.state.backing_off, caller.state.attempts) == (0, 0, 2)
+
+
+async def test_stop_lets_waiters_go():
+    caller = _sleepless(Scripted(), concurrency=1)
+    caller.limiter.pause(300.0)
+    waiters = [asyncio.create_task(caller.acquire(Priority.POLICY)) for _ in range(40)]
+    await asyncio.sleep(0)
+    caller.stop()
+    await _soon(asyncio.gather(*waiters))
+    await _soon(caller.acquire(Priority.POLICY))
+    for _ in range(41):
+        caller.release()
+    assert caller.state.in_flight == 0
+
+
+async def test_stop_waits_for_what_is_in_flight_and_asks_nothing_new():
+    endpoint = Scripted(Reply("paid", "stop"), TransientError("x", kind="x"), delay_s=0.02)
+    caller = _sleepless(endpoint)
+    calls = [asyncio.create_task(_ask(caller, str(n))) for n in range(2)]
+    await asyncio.sleep(0.001)
+    caller.stop()
+    answered, stopped = await _soon(asyncio.gather(*calls))
+    assert (answered.reply.text, stopped.error_kind) == ("paid", "stopped")
+    assert (await _soon(_ask(caller))).error_kind == "stopped"
+    assert endpoint.asked == ["0", "1"]
+    assert caller.state.in_flight == 0
+
+
+async def test_stop_ends_the_wait_for_tokens():
+    caller = _sleepless(Scripted(), tokens_per_minute=10)
+    call = asyncio.create_task(_ask(caller))
+    await asyncio.sleep(0.001)
+    caller.stop()
+    assert (await _soon(call)).error_kind == "stopped"
+    assert caller.state.attempts == caller.state.in_flight == 0
+
+
+async def test_a_call_that_is_cancelled_while_it_backs_off_stays_cancelled():
+    caller = _sleepless(Scripted(RateLimitedError("x", kind="x", retry_after_s=300.0)))
+    call = asyncio.create_task(_ask(caller))
+    await asyncio.sleep(0.02)
+    assert caller.state.backing_off == 1
+    call.cancel()
+    caller.stop()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert (caller.state.in_flight, caller.state.backing_off) == (0, 0)

@@ -13,7 +13,7 @@ from proverbench.endpoints.base import Answered, Request
 from proverbench.endpoints.factory import check_endpoints, close_callers, open_callers
 from proverbench.endpoints.transport import proxy_for
 from proverbench.errors import ConfigError, FatalEndpointError
-from proverbench.rehearse.plays import answer, hang
+from proverbench.rehearse.plays import answer, failure, hang
 from tests.endpoints.conftest import ask, request
 
 TWO = """
@@ -204,4 +204,13 @@ async def test_a_cancelled_call_frees_its_slot(config, bench):
     with pytest.raises(asyncio.CancelledError):
         await task
     assert (caller.state.in_flight, caller.state.abandoned) == (0, 1)
+    await close_callers(callers)
+
+
+async def test_answers_of_earlier_sessions_count_for_every_role_of_their_endpoint(config, bench):
+    bench.server.script = lambda got: failure(400, "no")
+    callers = await open_callers(config, ["policy", "verifier", "meta"], answered_before={"policy": 3})
+    assert (await ask(callers["verifier"], role="verifier")).status == 400
+    with pytest.raises(FatalEndpointError):
+        await ask(callers["meta"], role="meta")
     await close_callers(callers)
