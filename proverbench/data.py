@@ -587,8 +587,7 @@ def _noting(repeated: list[str]) -> Any:
     def table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            repeated.extend(key for key in found if keys.count(key) > 1)
+            repeated.extend(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         return found
 
     return table
@@ -622,7 +621,7 @@ def _load(path: Path, read: Any, unique: str) -> Dataset[Any]:
         told = [f"{path}: holds no rows; wanted JSONL, one object a line"]
     if told:
         if seen and of_other_task == seen:
-            told.insert(0, _other_task(path, unique))
+            told = [_other_task(path, unique)]  # the other faults follow from it
         raise DataError.of(told)
     return Dataset(path, rows, lines.sha256, numbers)
 
@@ -634,5 +633,5 @@ def _in_line_order(unreadable: list[str], faulty: list[str], path: Path) -> list
 
 def _other_task(path: Path, unique: str) -> str:
     if unique == "problem_id":
-        return f"{path}: looks like VerifierBench data (every row has steps), but problems were wanted"
-    return f"{path}: looks like ProverBench data (no row has steps), but annotated proofs were wanted"
+        return f"{path}: these are annotated proofs (every row has steps), problems were wanted; use: verifierbench"
+    return f"{path}: these are problems (no row has steps), annotated proofs were wanted; use: proverbench run"

@@ -19,6 +19,7 @@ from proverbench.errors import UserInputError
 from proverbench.frames import TABLES, LoadedRun
 from proverbench.journal import replacing
 from proverbench.metrics.proverbench import PROVER_METRICS
+from proverbench.metrics.shown import shown_interval
 from proverbench.metrics.verifierbench import META_METRICS, VERIFIER_METRICS
 from proverbench.records import Role
 
@@ -246,11 +247,11 @@ def _latex_cell(run: LoadedRun, split: str, metric: str) -> str:
     value = None if part is None or part.metrics is None else part.metrics.get(metric)
     if part is None or value is None:
         return "--"
-    interval = (part.intervals or {}).get(metric, {})
-    if interval.get("low") is None:
+    shown = shown_interval((part.intervals or {}).get(metric))
+    if shown is None:
         return f"{100 * value:.1f}"
-    mark = "$^{*}$" if interval.get("unreliable") else ""
-    return f"{100 * value:.1f}{mark} {{\\scriptsize [{100 * interval['low']:.1f}, {100 * interval['high']:.1f}]}}"
+    mark = "$^{*}$" if shown.starred else ""
+    return f"{100 * value:.1f}{mark} {{\\scriptsize [{100 * shown.low:.1f}, {100 * shown.high:.1f}]}}"
 
 
 def _caption(task: str, runs: Mapping[str, LoadedRun], splits: Sequence[str], metrics: Sequence[str]) -> str:
@@ -266,7 +267,7 @@ def _caption(task: str, runs: Mapping[str, LoadedRun], splits: Sequence[str], me
     text = ", ".join(said) + ". Percentages with 95\\% percentile-bootstrap intervals over problems."
     cells = [_latex_cell(run, split, metric) for run in runs.values() for split in splits for metric in metrics]
     if any("{*}" in cell for cell in cells):
-        text += " $^{*}$~The bootstrap is unreliable here (few problems, or nearly all or none succeed)."
+        text += " $^{*}$~Wilson-type interval (few problems, or nearly all or none succeed)."
     if any(run.manifest.identity.own_prompts for run in runs.values()):
         text += " The prompts are proverbench's own, so the numbers are not comparable with published tables."
     return text

@@ -322,8 +322,8 @@ def test_one_json_document_is_told_in_one_sentence(tmp_path: Path) -> None:
 def test_the_other_benchmarks_file_is_recognised(tmp_path: Path) -> None:
     problems = write(tmp_path / "p.jsonl", {"problem": "p"})
     proofs = write(tmp_path / "v.jsonl", proof_row(), proof_row(proof_id="v2"))
-    assert "looks like ProverBench data" in faults(problems, load_proofs)[0]
-    assert "looks like VerifierBench data" in faults(proofs, load_problems)[0]
+    assert "these are problems" in faults(problems, load_proofs)[0]
+    assert "these are annotated proofs" in faults(proofs, load_problems)[0]
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,8 @@ def _fitting(run: "SavedRun", calibration: "SavedRun") -> str:
 
 
 def _show(found: dict[str, Any]) -> None:
-    from proverbench.cli.tables import UNRELIABLE, console, number, plain, show, table, with_ends
+    from proverbench.cli.tables import console, number, plain, show, table, with_ends
+    from proverbench.metrics.shown import STAR
 
     out = console()
     title = f"{found['run']}, split {found['split']}: pessimistic, corrected for the judge's error"
@@ -136,7 +137,7 @@ def _show(found: dict[str, Any]) -> None:
                 "explain."
             )
         if any(by[name]["interval"].get("unreliable") for name in ("sensitivity", "specificity")):
-            out.print(UNRELIABLE)
+            out.print(STAR)
     if "labels" in found:
         by = found["labels"]
         wrong = by["disagreements"]

@@ -9,6 +9,7 @@ import click
 from proverbench.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
 from proverbench.cli.pages import cells, cut, cut_middle, one_line, padded, printable, rule, section, wrapped
 from proverbench.journal import exact_text
+from proverbench.metrics.shown import STAR, shown_interval
 from proverbench.parsing import decode_field, error_items
 from proverbench.plan import row_id
 from proverbench.records import LEVEL_SCORES, CallKey, CallLine, Judgment, ProofRecord, Row, Summary
@@ -46,7 +47,7 @@ def head(run: RunFolder, state: str) -> list[str]:
     chosen = [f"{name} {value}" for name, value in (("domain", extent.domain), ("limit", extent.limit)) if value]
     chosen += [f"shard {extent.shard}"] if extent.shard else []
     return [
-        click.style(f"{what}: {run.path}", bold=True),
+        click.style(f"{what}: {one_line(str(run.path))}", bold=True),
         models,
         ", ".join([*size, *(["explanations graded"] if extent.meta else []), *chosen]),
         state,
@@ -71,14 +72,14 @@ def scores(summary: Summary, columns: int) -> list[str]:
         whole = shown["all"]
         interval = (whole.intervals or {}).get(name)
         cell = _number(name, (whole.metrics or {}).get(name) if whole.metrics else None, whole.metrics is not None)
-        if whole.metrics and interval and interval.get("low") is not None:
-            mark = "*" if interval.get("unreliable") else ""
-            marked = marked or bool(mark)
-            cell += f" [{interval['low']:.3f}, {interval['high']:.3f}]{mark}"
+        ends = shown_interval(interval)
+        if whole.metrics and ends is not None:
+            marked = marked or ends.starred
+            cell += f" [{ends.low:.3f}, {ends.high:.3f}]{'*' if ends.starred else ''}"
         rest = [_number(name, (shown[n].metrics or {}).get(name), shown[n].metrics is not None) for n in others]
         lines.append(name.ljust(label) + cell.ljust(wide) + "".join(part.rjust(9) for part in rest))
     if marked:
-        lines.append("* too few, or all alike: read its wilson interval, in summary.json")
+        lines.append(STAR)
     if not names:
         lines.append("no scores yet: a split has scores once all its records are complete")
     if left_out:

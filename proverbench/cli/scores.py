@@ -1,19 +1,36 @@
 """The scores of a run as a terminal shows them."""
 
-import sys
 from pathlib import Path
 
+from proverbench.cli.common import OutputError, discard_unwritten, say
+from proverbench.metrics.shown import STAR, shown_interval
 from proverbench.records import Summary
 
 _COUNTS = {"problems", "proofs", "correct_proofs", "incorrect_proofs"}
 
 
-def print_scores(summary: Summary, path: Path) -> None:
-    """Scores with intervals, what is missing or invalid, warnings, and where everything is; on stdout."""
-    from rich.console import Console
+def print_scores(summary: Summary, path: Path) -> bool:
+    """Scores with intervals, what is missing or invalid, warnings, and where everything is; on stdout.
+
+    Returns:
+        Whether all could be printed. A reader who left does not count as a fault: the work before is done either way.
+    """
+    try:
+        _print(summary, path)
+    except OutputError as exc:
+        discard_unwritten()
+        if not exc.reader_left:
+            say(f"error: cannot print the scores: {exc.reason}; they are saved in {path}")
+        return exc.reader_left
+    return True
+
+
+def _print(summary: Summary, path: Path) -> None:
     from rich.table import Table
 
-    console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
+    from proverbench.cli.tables import console as console_for_results
+
+    console = console_for_results(piped_width=100)
     shown = {name: split for name, split in summary.splits.items() if split.selected_rows or name == "all"}
     title = "ProverBench" if summary.task == "prover" else "VerifierBench"
     table = Table(title=f"{title}  (scores 0-1, [95 % interval])", title_justify="left", box=None, pad_edge=False)
@@ -28,9 +45,7 @@ def print_scores(summary: Summary, path: Path) -> None:
     if any(split.metrics is None for split in shown.values()):
         console.print("A split has scores only when all its records are complete.")
     if any(interval.get("unreliable") for split in shown.values() for interval in (split.intervals or {}).values()):
-        console.print(
-            "* few problems, or all or none succeed: read the interval under `wilson` in summary.json instead"
-        )
+        console.print(STAR)
     for role, reasons in summary.invalid.items():
         if reasons:
             console.print(f"invalid, {role}: " + ", ".join(f"{reason} {n}" for reason, n in reasons.items()))
@@ -51,8 +66,7 @@ def _cell(
         return "-"
     if metric in _COUNTS:
         return str(value)
-    interval = (intervals or {}).get(metric)
-    if interval is None or interval.get("low") is None:
+    ends = shown_interval((intervals or {}).get(metric))
+    if ends is None:
         return f"{value:.3f}"
-    mark = "*" if interval.get("unreliable") else ""
-    return f"{value:.3f} [{interval['low']:.3f}, {interval['high']:.3f}]{mark}"
+    return f"{value:.3f} [{ends.low:.3f}, {ends.high:.3f}]{'*' if ends.starred else ''}"

@@ -3,34 +3,47 @@
 import math
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from proverbench.cli.pages import printable
+from proverbench.metrics.shown import shown_interval
 
 PIPED_WIDTH = 110
 """Columns when the output is no terminal."""
 
 
-def console() -> "Console":
+class PlainConsole(Console):
+    """Shows every string as it is, for names and replies come from anywhere.
+
+    Neither markup nor emoji codes are read, and control characters are spelled out.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, emoji=False, highlight=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """The text as rich shows it; all strings, also those in tables, come through here."""
+        return super().render_str(printable(text), **options)
+
+
+def console(*, piped_width: int = PIPED_WIDTH) -> Console:
     """The console for results, on stdout."""
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
+    return PlainConsole(width=None if sys.stdout.isatty() else piped_width)
 
 
-def table(title: str, *columns: str) -> "Table":
+def table(title: str, *columns: str) -> Table:
     """A plain table; the first column is text, the others are right-aligned. :func:`show` prints it."""
-    from rich.table import Table
-
     made = Table(title=plain(title), box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for place, name in enumerate(columns):
         made.add_column(name, justify="left" if place == 0 else "right")
     return made
 
 
-def show(out: "Console", made: "Table") -> None:
+def show(out: Console, made: Table) -> None:
     """Print a table under its title, then an empty line; rich itself would wrap the title to the table's width."""
     title, made.title = made.title, None
     out.print(title, style="bold")
@@ -38,11 +51,9 @@ def show(out: "Console", made: "Table") -> None:
     out.print()
 
 
-def plain(text: str) -> Any:
+def plain(text: str) -> Text:
     """Text that rich must not read as its own markup."""
-    from rich.text import Text
-
-    return Text(text)
+    return Text(printable(text))
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -51,19 +62,13 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def ends(interval: Mapping[str, Any] | None, *, digits: int = 3) -> str:
-    """``[low, high]``, marked ``*`` where it is called unreliable; empty when there is none."""
-    if interval is None or interval.get("low") is None:
+    """``[low, high]``, marked ``*`` where it is the Wilson-type one; empty when there is none."""
+    shown = shown_interval(interval)
+    if shown is None:
         return ""
-    mark = "*" if interval.get("unreliable") else ""
-    return f"[{interval['low']:.{digits}f}, {interval['high']:.{digits}f}]{mark}"
+    return f"[{shown.low:.{digits}f}, {shown.high:.{digits}f}]{'*' if shown.starred else ''}"
 
 
 def with_ends(value: float | None, interval: Mapping[str, Any] | None) -> str:
     """``0.640 [0.581, 0.702]``."""
     return f"{number(value)} {ends(interval)}".rstrip()
-
-
-UNRELIABLE = (
-    "* unreliable: few problems, or nearly all or none succeed; --json has a Wilson-type interval "
-    "(docs/metrics.md, Intervals)"
-)

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from proverbench.metrics.shown import shown_interval
+
 HEADLINE_ROWS = {
     "prover": ("pessimistic", "pass_any_sample", "generation_failure_rate", "verifier_valid_rate"),
     "verifier": (
@@ -139,9 +141,10 @@ def score(split: Mapping[str, Any], metric: str) -> str:
 
 
 def _ends(interval: Mapping[str, Any]) -> tuple[float, float]:
-    """Both ends in percent: Wilson's, where the bootstrap is not to be trusted."""
-    chosen = interval.get("wilson", interval)
-    return 100 * chosen["low"], 100 * chosen["high"]
+    """Both ends in percent; the caller made sure that there are some."""
+    shown = shown_interval(interval)
+    assert shown is not None
+    return 100 * shown.low, 100 * shown.high
 
 
 def _table(head: list[str], rows: list[list[str]]) -> Iterator[str]:

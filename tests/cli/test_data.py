@@ -112,7 +112,7 @@ def test_the_kind_can_be_said(proofs: Path) -> None:
     assert "found nothing; wanted a non-empty list" not in run("validate", proofs).output
     result = run("validate", "--kind", "problems", proofs)
     assert result.exit_code == 2
-    assert "looks like VerifierBench data" in result.stderr
+    assert "these are annotated proofs" in result.stderr
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="needs the shared data")
