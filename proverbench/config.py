@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -19,6 +20,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from proverbench.endpoints.redact import Redactor, one_line
 from proverbench.errors import ConfigError
 from proverbench.records import RoleIdentity
 
@@ -27,8 +29,62 @@ ROLES = ("policy", "verifier", "meta")
 AUTOVERIFIER = "debouter/AdvancedMathBench-AutoVerifier"
 AUTOVERIFIER_REVISION = "2ad58735622f70bbe2f106049bcdf34f5bb93cfd"
 
+_REDACT = Redactor()
 _OWNED_BY_THE_CALL = ("model", "messages", "stream", "n", "tools")
-_CREDENTIALS = frozenset({"api_key", "authorization", "password", "secret", "access_token", "headers"})
+_CREDENTIALS = frozenset(
+    [
+        "apikey",
+        "xapikey",
+        "apitoken",
+        "apisecret",
+        "token",
+        "accesstoken",
+        "authtoken",
+        "bearertoken",
+        "hftoken",
+        "auth",
+        "authorization",
+        "bearer",
+        "password",
+        "passwd",
+        "secret",
+        "secretkey",
+        "clientsecret",
+        "accesskey",
+        "privatekey",
+        "credential",
+        "credentials",
+        "headers",
+        "extraheaders",
+        "defaultheaders",
+    ]
+)
+"""Keys under which people put secrets, in lower case without ``_`` and ``-``. ``max_tokens`` and its like are none."""
+_OWN_HEADERS = frozenset(
+    [
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "accept-encoding",
+    ]
+)
+"""Headers of one connection or one body, which the HTTP client sets itself."""
+_DEEPEST = 64
+"""Levels of tables and lists; JSON writers and readers stop somewhere, and no server wants so many."""
+_MOST_GUESSES = 20
+"""Unknown keys for which a near known one is looked for; that takes a while."""
+_TOO_DEEP = f"is nested too deeply to be read; wanted at most {_DEEPEST} levels of tables and lists"
 _TOKEN_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _GENERATION_HINTS = (
     *_TOKEN_LIMITS,
@@ -79,6 +135,12 @@ def _checked_url(url: str) -> str:
         )
     if "?" in url or "#" in url:
         raise PydanticCustomError("url", "has a query or fragment; give the plain address of the server's API")
+    try:
+        parts.hostname.encode("idna")
+    except UnicodeError:
+        raise PydanticCustomError(
+            "url", "has a host that is no name: a part of it is empty or longer than 63 characters"
+        ) from None
     return url.rstrip("/").removesuffix("/chat/completions").rstrip("/")
 
 
@@ -97,6 +159,8 @@ def _checked_variable(name: str) -> str:
 def _checked_header(name: str) -> str:
     if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
         raise PydanticCustomError("header", "is no HTTP header's name")
+    if name.lower() in _OWN_HEADERS:
+        raise PydanticCustomError("header", "is a header that each request sets itself; delete it")
     return name
 
 
@@ -274,11 +338,28 @@ def check_environment(config: Config, roles: Iterable[str], environ: Mapping[str
             if not (value or "").strip():
                 state = "not set" if value is None else "empty"
                 faults.append(
-                    f"{config.path}: endpoint {endpoint.name!r} reads {key} from the environment variable {variable}, "
-                    f"which is {state}; set it: export {variable}=..."
+                    f"{config.path}: endpoint {endpoint.name!r} reads {key} from the environment variable "
+                    + _unset_variable(variable, state)
                 )
     if faults:
         raise ConfigError.of(dict.fromkeys(faults))
+
+
+def _unset_variable(name: str, state: str) -> str:
+    if _may_be_a_key(name):
+        return (
+            f"{name[:4]}… (cut: it looks like a key), which is {state}; give the NAME of a variable that holds the "
+            "key, such as 'OPENAI_API_KEY', not the key"
+        )
+    return f"{name}, which is {state}; set it: export {name}=..."
+
+
+def _may_be_a_key(name: str) -> bool:
+    """Whether what stands in the place of a variable's name looks like the secret itself."""
+    if name == name.upper() and "_" in name:
+        return False
+    long = len(name) >= 20 and re.search(r"[0-9]", name) and re.search(r"[A-Za-z]", name)
+    return bool(long) or re.match(r"sk[-_]", name, re.IGNORECASE) is not None
 
 
 def load_config(path: Path | str) -> Config:
@@ -292,11 +373,12 @@ def load_config(path: Path | str) -> Config:
     """
     path = Path(path)
     data, published = _read(path)
+    # The rest walks the tables by recursion and repeats names in messages.
+    unreadable = _unreadable(data)
+    if unreadable:
+        raise ConfigError.of(f"{path}: {fault}" for fault in unreadable)
     reader = _Reader(path, published)
-    try:
-        config = reader.config(data)
-    except RecursionError as exc:
-        raise ConfigError(f"{path}: is nested too deeply to be read") from exc
+    config = reader.config(data)
     if reader.faults:
         raise ConfigError.of(dict.fromkeys(reader.faults))
     return config
@@ -316,6 +398,8 @@ def _read(path: Path) -> tuple[dict[str, Any], bool]:
         return _read_json(path, text), True
     try:
         return tomllib.loads(text.replace("\r\n", "\n")), False
+    except RecursionError as exc:
+        raise ConfigError(f"{path}: {_TOO_DEEP}") from exc
     except tomllib.TOMLDecodeError as exc:
         message = str(exc)
         at = re.search(r" \(at line (\d+), column (\d+)\)$", message)
@@ -325,6 +409,37 @@ def _read(path: Path) -> tuple[dict[str, Any], bool]:
         column = len(text) - (text.rfind("\n") + 1) + 1
         said = message.removesuffix(" (at end of document)")
         raise ConfigError(f"{path}:{line}:{column}: TOML syntax: {said}, at the end of the file") from exc
+    except ValueError as exc:
+        raise ConfigError(f"{path}: TOML cannot be read: {exc}") from exc
+
+
+def _unreadable(data: dict[str, Any]) -> list[str]:
+    """Faults that keep a config from being looked at: it is nested too deeply, or holds text that is no Unicode."""
+    faults: list[str] = []
+    left: list[tuple[object, str, int]] = [(data, "", 0)]
+    while left:
+        value, where, depth = left.pop()
+        if depth > _DEEPEST:
+            return [_TOO_DEEP]
+        if isinstance(value, str) and not _is_unicode(value):
+            faults.append(f"{where} is {value[:60]!a}, which holds half a character (a lone surrogate)")
+        elif isinstance(value, list):
+            left += [(item, f"{where}[{index}]", depth + 1) for index, item in enumerate(value)]
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                if _is_unicode(key):
+                    left.append((item, _join(where, key), depth + 1))
+                else:
+                    faults.append(f"{where or 'the file'} has the key {key[:60]!a}, which holds half a character")
+    return faults
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _read_json(path: Path, text: str) -> dict[str, Any]:
@@ -333,18 +448,21 @@ def _read_json(path: Path, text: str) -> dict[str, Any]:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         table = dict(pairs)
         if len(table) < len(pairs):
-            keys = [key for key, _ in pairs]
-            repeated.extend(key for key in table if keys.count(key) > 1)
+            repeated.extend(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         return table
 
     try:
         data = json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as exc:
         raise ConfigError(f"{path}:{exc.lineno}:{exc.colno}: JSON syntax: {exc.msg}") from exc
-    except (RecursionError, ValueError) as exc:
+    except RecursionError as exc:
+        raise ConfigError(f"{path}: {_TOO_DEEP}") from exc
+    except ValueError as exc:
         raise ConfigError(f"{path}: JSON cannot be read: {exc}") from exc
     if repeated:
-        raise ConfigError.of(f"{path}: the key {key!r} stands twice in one object; keep one" for key in repeated)
+        raise ConfigError.of(
+            f"{path}: the key {_plain(repr(key))} stands twice in one object; keep one" for key in repeated
+        )
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: holds a JSON {type(data).__name__}; wanted an object with policy, verifier, meta")
     return data
@@ -379,7 +497,7 @@ class _Reader:
         return Config(path=self.path, roles=roles)
 
     def _fault(self, where: str, message: str) -> None:
-        self.faults.append(f"{self.path}: {where} {message}")
+        self.faults.append(f"{self.path}: {_place(where)} {message}")
 
     def _is_table(self, value: object, where: str) -> bool:
         if isinstance(value, dict):
@@ -389,7 +507,7 @@ class _Reader:
 
     def _refuse_credentials(self, value: object, where: str) -> None:
         for key, item, place in _walk(value, where):
-            if _is_credential(key) and not where.endswith("extra_headers_env"):
+            if where != "endpoint" and _is_credential(key):  # what an endpoint is called is its user's choice
                 remedy = "put headers' values in environment variables and name them in extra_headers_env"
                 if key.lower() != "headers":
                     remedy = "put it in an environment variable and name that in api_key_env"
@@ -401,10 +519,14 @@ class _Reader:
         candidates = {key: _join(where, key) for key in known}
         if where in ROLES:
             candidates |= {key: f"{where}.generation.{key}" for key in _GENERATION_HINTS}
+        guesses = 0
         for key in table:
             if key in known or _is_credential(key):
                 continue
-            near = difflib.get_close_matches(key.lower(), candidates, n=1, cutoff=0.6)
+            guesses += 1
+            near = (
+                difflib.get_close_matches(key.lower(), candidates, n=1, cutoff=0.6) if guesses <= _MOST_GUESSES else []
+            )
             guess = f"did you mean {candidates[near[0]]}?" if near else f"known are {', '.join(known)}"
             self._fault(_join(where, key), f"is unknown; {guess}")
 
@@ -442,13 +564,13 @@ class _Reader:
             return self._same_or_new(endpoint)
         wanted = table["endpoint"]
         for key in inline:
-            self._fault(f"{name}.{key}", f"stands beside {name}.endpoint; move it to [endpoint.{wanted}]")
+            self._fault(f"{name}.{key}", f"stands beside {name}.endpoint; move it to [endpoint.{_plain(str(wanted))}]")
         if not isinstance(wanted, str):
             self._fault(f"{name}.endpoint", f"is {_shown(wanted)}; wanted the NAME of an [endpoint.NAME] table")
         elif wanted not in self._shared:
             near = difflib.get_close_matches(wanted, self._shared, n=1)
-            guess = f"did you mean {near[0]!r}?" if near else f"there is no [endpoint.{wanted}]"
-            self._fault(f"{name}.endpoint", f"is {wanted!r}; {guess}")
+            guess = f"did you mean {near[0]!r}?" if near else "there is no such [endpoint.NAME]"
+            self._fault(f"{name}.endpoint", f"is {_shown(wanted)}; {guess}")
         else:
             return self._shared[wanted]
         return None
@@ -528,8 +650,20 @@ def _shown(value: object) -> str:
         return "a table"
     if isinstance(value, list):
         return "a list"
-    text = repr(value) if not isinstance(value, bool) else str(value).lower()
+    text = _plain(repr(value)) if not isinstance(value, bool) else str(value).lower()
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _plain(text: str) -> str:
+    """``text`` without what looks like a key or a URL's password, on one line."""
+    return one_line(_REDACT(text))
+
+
+def _place(where: str) -> str:
+    """A key's place, without what somebody pasted into a key."""
+    return one_line(
+        re.sub(r"[^.\[\]\s]+", lambda part: f"{part[0][:4]}…" if _may_be_a_key(part[0]) else part[0], where)
+    )
 
 
 def _join(*keys: str) -> str:
@@ -547,8 +681,8 @@ def _walk(value: object, where: str) -> Iterator[tuple[str, Any, str]]:
 
 
 def _is_credential(key: str) -> bool:
-    plain = key.lower().replace("-", "_")
-    return plain in _CREDENTIALS or plain in ("extra_headers", "x_api_key")
+    plain = re.sub(r"[-_ ]", "", key.lower())
+    return plain in _CREDENTIALS or plain.endswith(("apikey", "secretkey"))
 
 
 def _without_unset(generation: dict[str, Any]) -> dict[str, Any]:
@@ -626,6 +760,8 @@ def _unsendable(value: object, where: str) -> Iterator[str]:
     """Faults of values that JSON cannot carry: not-a-number, infinity, and TOML's dates and times."""
     if isinstance(value, float) and not math.isfinite(value):
         yield f"{where} is {value}; wanted a finite number"
+    elif isinstance(value, int) and not -(2**63) <= value < 2**64:
+        yield f"{where} is an integer of more than 64 bits, which JSON writers refuse"
     elif isinstance(value, str | int | float | bool | None):
         return
     elif isinstance(value, list):

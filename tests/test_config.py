@@ -1,6 +1,7 @@
 """Configs: what is read, what is refused, and in which words."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -490,3 +491,109 @@ def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, s
     except ConfigError as exc:
         outcome = str(exc)
     assert str(path) in outcome
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"generation.extra_body.{key} = 'hunter2'"
+        for key in ("apiKey", "api-key", "token", "auth", "bearer", "x-api-key", "secret_key", "OPENAI_API_KEY")
+    ],
+)
+def test_a_secret_in_generation_is_refused_however_its_key_is_written(tmp_path: Path, text: str) -> None:
+    (told,) = faults(tmp_path, verifier(text))
+    assert "may hold a secret" in told
+    assert "hunter2" not in told
+
+
+def test_limits_of_tokens_are_no_secrets_and_an_endpoint_may_have_any_name(tmp_path: Path) -> None:
+    text = """
+[endpoint.token]
+base_url = "http://h/v1"
+[verifier]
+endpoint = "token"
+model = "m"
+generation = {max_tokens = 5, extra_body = {min_tokens = 1, token_healing = true, skip_special_tokens = false}}
+"""
+    assert load(tmp_path, text).roles["verifier"].endpoint.name == "token"
+
+
+@pytest.mark.parametrize(
+    "text", ['kind = "https://me:hunter2@h/v1"', 'endpoint = "https://me:hunter2@h/v1"', 'api = "sk-hunter2hunter2"']
+)
+def test_no_value_shows_a_password(tmp_path: Path, text: str) -> None:
+    assert "hunter2" not in " ".join(faults(tmp_path, f'[verifier]\nmodel = "m"\n{text}'))
+
+
+@pytest.mark.parametrize("key", ["deadbeef0123deadbeef0123", "AKIA0123456789ABCDEF", "sk_0123456789"])
+def test_a_key_in_the_place_of_a_variables_name_is_not_repeated(tmp_path: Path, key: str) -> None:
+    def used() -> None:
+        check_environment(load(tmp_path, verifier(f'api_key_env = "{key}"')), ["verifier"], {})
+
+    with pytest.raises(ConfigError, match="variable") as caught:
+        used()
+    assert key[4:10] not in str(caught.value)
+
+
+def test_a_long_name_of_a_variable_is_shown(tmp_path: Path) -> None:
+    config = load(tmp_path, verifier('api_key_env = "OUR_COMPANYS_API_KEY_2"'))
+    with pytest.raises(ConfigError, match="variable OUR_COMPANYS_API_KEY_2, which is not set"):
+        check_environment(config, ["verifier"], {})
+
+
+@pytest.mark.parametrize("header", ["Content-Length", "transfer-encoding", "Host", "CONNECTION", "Content-Type"])
+def test_headers_that_each_request_sets_itself_are_refused(tmp_path: Path, header: str) -> None:
+    (told,) = faults(tmp_path, verifier(f'extra_headers_env = {{"{header}" = "VAR"}}'))
+    assert "each request sets itself" in told
+
+
+@pytest.mark.parametrize("host", ["...", "a..b", "a" * 64, "h." + "é" * 64])
+def test_a_host_that_no_resolver_takes_is_refused(tmp_path: Path, host: str) -> None:
+    (told,) = faults(tmp_path, f'[verifier]\nmodel = "m"\nbase_url = "http://{host}/v1"')
+    assert "has a host that is no name" in told
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[::1]:8000/v1", "http://127.0.0.1/v1", "http://h./v1", "http://bücher.example"]
+)
+def test_hosts_that_are_fine(tmp_path: Path, url: str) -> None:
+    assert load(tmp_path, f'[verifier]\nmodel = "m"\nbase_url = "{url}"').roles["verifier"].endpoint.base_url == url
+
+
+DEEP = {"toml": "x = " + "[" * 5000 + "]" * 5000, "json": '{"verifier": ' + '{"a": ' * 400 + "1" + "}" * 401}
+
+
+@pytest.mark.parametrize("form", ["toml", "json"])
+def test_a_config_that_is_nested_too_deeply(tmp_path: Path, form: str) -> None:
+    assert faults(tmp_path, DEEP[form], f"c.{form}") == [
+        "is nested too deeply to be read; wanted at most 64 levels of tables and lists"
+    ]
+
+
+@pytest.mark.parametrize(
+    "place", ['"model": "a\\ud800"', '"generation": {"stop": ["\\ud800"]}', '"generation": {"\\ud800": 1}']
+)
+def test_half_a_character_is_refused(tmp_path: Path, place: str) -> None:
+    (told,) = faults(tmp_path, '{"verifier": {"base_url": "http://h", ' + place + "}}", "c.json")
+    assert "half a character" in told
+    assert told.isascii()
+
+
+@pytest.mark.parametrize("value", [2**64, -(2**63) - 1])
+def test_an_integer_that_json_writers_refuse(tmp_path: Path, value: int) -> None:
+    (told,) = faults(tmp_path, verifier(f"generation.top_k = {value}"))
+    assert "more than 64 bits" in told
+
+
+def test_keys_said_twice_take_linear_time(tmp_path: Path) -> None:
+    text = "{" + ",".join(f'"k{n}":1,"k{n}":2' for n in range(20_000)) + "}"
+    started = time.perf_counter()
+    assert len(faults(tmp_path, text, "c.json")) == 20_000
+    assert time.perf_counter() - started < 3.0
+
+
+def test_many_unknown_keys_take_linear_time(tmp_path: Path) -> None:
+    text = "{" + ",".join(f'"k{n}":1' for n in range(20_000)) + "}"
+    started = time.perf_counter()
+    assert len(faults(tmp_path, text, "c.json")) >= 20_000
+    assert time.perf_counter() - started < 3.0

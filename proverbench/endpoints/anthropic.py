@@ -8,7 +8,7 @@ import msgspec
 from proverbench.config import EndpointConfig, RoleConfig
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Reply, Request
-from proverbench.endpoints.classify import ErrorFacts, error_facts
+from proverbench.endpoints.classify import ErrorFacts, is_error
 from proverbench.endpoints.http import HttpEndpoint, OnQuota, Wire, cut, decode, joined, text_or_none
 from proverbench.endpoints.sse import Event
 
@@ -19,7 +19,7 @@ VERSION = "2023-06-01"
 
 class _Message(msgspec.Struct):
     type: Any = None
-    content: list[Any] | None = None
+    content: Any = None
     stop_reason: Any = None
     usage: Any = None
     model: Any = None
@@ -31,10 +31,10 @@ class _Piece(msgspec.Struct):
     """An event of a stream; which fields it has depends on its type."""
 
     type: str = ""
-    index: int = 0
+    index: Any = 0
     message: _Message | None = None
-    content_block: dict[str, Any] | None = None
-    delta: dict[str, Any] | None = None
+    content_block: Any = None
+    delta: Any = None
     usage: Any = None
     error: Any = None
 
@@ -73,11 +73,12 @@ class AnthropicEndpoint(HttpEndpoint):
         try:
             message = decode(raw, _Message)
         except ValueError:
-            raise self.bad_reply(raw, "a 200 whose body is no message") from None
-        if message.type == "error" or (message.error and message.content is None):
-            return self._refused(message.error, wire)
-        if message.content is None:
-            raise self.bad_reply(raw, "a message without content")
+            message = _Message()
+        if is_error(message.error) or not isinstance(message.content, list):
+            refused = self.refused_inside(raw, wire)
+            if refused is not None:
+                return refused
+            raise self.bad_reply(raw, "a 200 that is no message with content")
         return _reply(message, message.content)
 
     async def read_stream(self, events: AsyncIterator[Event], wire: Wire) -> Reply:
@@ -89,16 +90,16 @@ class AnthropicEndpoint(HttpEndpoint):
         async for event in events:
             piece = self._piece(event)
             if piece.type == "error" or event.name == "error":
-                return self._refused(piece.error, wire)
+                return self._refused(piece.error, event.data, wire)
             if piece.type == "message_start" and piece.message is not None:
                 message = piece.message
-            elif piece.type == "content_block_start" and piece.content_block is not None:
-                blocks[piece.index] = piece.content_block
-                pieces[piece.index] = [_words(piece.content_block)]
-            elif piece.type == "content_block_delta" and piece.delta is not None:
-                pieces.setdefault(piece.index, []).append(_words(piece.delta))
+            elif piece.type == "content_block_start":
+                blocks[_index(piece)] = block = _table(piece.content_block)
+                pieces[_index(piece)] = [_words(block)]
+            elif piece.type == "content_block_delta":
+                pieces.setdefault(_index(piece), []).append(_words(_table(piece.delta)))
             elif piece.type == "message_delta" and message is not None:
-                message.stop_reason = (piece.delta or {}).get("stop_reason") or message.stop_reason
+                message.stop_reason = _table(piece.delta).get("stop_reason") or message.stop_reason
                 message.usage = {**_table(message.usage), **_table(piece.usage)} or None
             elif piece.type == "message_stop":
                 ended = True
@@ -116,9 +117,17 @@ class AnthropicEndpoint(HttpEndpoint):
         except ValueError:
             raise self.bad_reply(event.data, "an event of a stream that is none of the Messages API") from None
 
-    def _refused(self, error: Any, wire: Wire) -> Reply:
-        facts = error_facts({"error": error}) if error else None
-        return self.refused_or_raise(200, facts or ErrorFacts(message=str(error)[:200]), wire)
+    def _refused(self, error: Any, raw: bytes, wire: Wire) -> Reply:
+        refused = self.refused_inside(raw, wire)
+        return refused or self.refused_or_raise(200, ErrorFacts(message=str(error)[:200]), wire)
+
+
+def _index(piece: _Piece) -> int:
+    """Which block an event is of."""
+    try:
+        return int(piece.index)
+    except (TypeError, ValueError, OverflowError):
+        return 0
 
 
 def _blocks(request: Request) -> list[dict[str, Any]]:

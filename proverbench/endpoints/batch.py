@@ -6,7 +6,7 @@ ask again is batching.py's work. A result is read by the code that reads a direc
 
 import json
 from collections.abc import AsyncGenerator, Awaitable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
@@ -18,6 +18,7 @@ from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.classify import ErrorFacts, classify, describe, error_facts, error_of, gist, read_error
 from proverbench.endpoints.factory import read_access
 from proverbench.endpoints.http import HttpEndpoint, decode, encode
+from proverbench.endpoints.redact import one_line
 from proverbench.endpoints.retry import parse_retry_after
 from proverbench.errors import CallFailedError, EndpointError, FatalEndpointError, TransientError
 
@@ -256,7 +257,7 @@ class BatchClient:
         return error_of(rule, status, message, retry_after_s=parse_retry_after(exc.response.headers))
 
     def _said(self, exc: BaseException) -> str:
-        return self._redact(" ".join(str(exc).split()))[:300] or type(exc).__name__
+        return one_line(self._redact(str(exc)))[:300] or type(exc).__name__
 
     def _no_batches(self, exc: EndpointError) -> FatalEndpointError:
         return FatalEndpointError(
@@ -271,7 +272,7 @@ class BatchClient:
     def _read(self, raw: bytes, role: str) -> Reply | EndpointError:
         """A reply, or what it means that it is none."""
         try:
-            return self._reader.read_reply(raw, self._reader.roles[role])
+            return self._reader.cleaned(self._reader.read_reply(raw, self._reader.roles[role]))
         except EndpointError as exc:
             return exc
 
@@ -410,16 +411,17 @@ class OpenAIBatches(BatchClient):
         code = error.get("code") if isinstance(error, dict) else None
         message = str(error.get("message")) if isinstance(error, dict) else "neither an answer nor an error came"
         if code == EXPIRED:
-            return TransientError(message, kind=EXPIRED)
+            return TransientError(one_line(self._redact(message)), kind=EXPIRED)
         if code == CANCELLED:
-            return CallFailedError(message, kind=CANCELLED)
+            return CallFailedError(one_line(self._redact(message)), kind=CANCELLED)
         return self._failed(200, error_facts(error), role)
 
     def _state(self, raw: bytes) -> BatchState:
         try:
-            return _openai_state(decode(raw, _OpenAIBatch))
+            state = _openai_state(decode(raw, _OpenAIBatch))
         except ValueError:
             raise self._bad("the description of a batch", raw) from None
+        return replace(state, why=one_line(self._redact(state.why)))
 
 
 class _OpenAIResponse(msgspec.Struct):

@@ -5,9 +5,10 @@ Pure: a status, headers' hint and a body go in; an :class:`EndpointError`, or th
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from proverbench.endpoints.redact import one_line
 from proverbench.errors import (
     CallFailedError,
     EndpointError,
@@ -35,6 +36,9 @@ class ErrorFacts:
     param: str = ""
     page: bool = False
     """True for a web page: a gateway's, or a firewall's that did not like one prompt. Its words say nothing."""
+
+    status: int = field(default=0, compare=False)
+    """An HTTP status among the body's numbers, 0 for none."""
 
     @property
     def words(self) -> str:
@@ -123,6 +127,9 @@ _STATUS_OF_WORD: tuple[tuple[str, int], ...] = (
 )
 """For an error that comes without a status of its own: in a 200's body, or in mid-stream."""
 
+_UNAUTHORISED = re.compile(r"\W*(?:401\b|unauthori[sz]ed\W*$|invalid api key|incorrect api key)", re.IGNORECASE)
+"""The whole of what some gateways say."""
+
 _NAMES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -155,7 +162,12 @@ def error_facts(data: Any) -> ErrorFacts | None:
         return ErrorFacts(message=data[:_MAX_SHOWN]) if isinstance(data, str) and data else None
     error = data.get("error")
     if isinstance(error, str):
-        return ErrorFacts(message=error[:_MAX_SHOWN], type=_word(data.get("type")), code=_word(data.get("code")))
+        return ErrorFacts(
+            message=error[:_MAX_SHOWN],
+            type=_word(data.get("type")),
+            code=_word(data.get("code")),
+            status=_status_in(data),
+        )
     if not isinstance(error, dict):
         error = data
     message = error.get("message") or error.get("detail") or error.get("msg")
@@ -170,18 +182,52 @@ def error_facts(data: Any) -> ErrorFacts | None:
         type=_word(error.get("type")) or _word(error.get("status")),
         code=_word(error.get("code")),
         param=_word(error.get("param")),
+        status=_status_in(error) or _status_in(data),
     )
+
+
+def error_inside(data: Any) -> ErrorFacts | None:
+    """The facts of an error that came where a reply should be, or None when that is none.
+
+    Servers and gateways send, with HTTP 200: an ``error`` object or text; ``object`` or ``type`` ``error`` beside a
+    message; a message or detail beside a status; any of these as the first of a list.
+    """
+    if isinstance(data, list) and data:
+        data = data[0]
+    if not isinstance(data, dict):
+        return None
+    if is_error(data.get("error")):
+        return error_facts(data) or ErrorFacts(message=str(data["error"])[:_MAX_SHOWN], status=_status_in(data))
+    marked = data.get("object") == "error" or data.get("type") == "error"
+    facts = error_facts({**data, "error": None}) if marked or _status_in(data) else None
+    # The mark is no type of error; a type such as "message" or "response" is none either.
+    return replace(facts, type="" if facts.type == "error" else facts.type) if facts else None
+
+
+def is_error(error: Any) -> bool:
+    """Whether the ``error`` of a reply says that there is one; null, and an object of nulls, say that there is none."""
+    return any(value is not None for value in error.values()) if isinstance(error, dict) else bool(error)
+
+
+def _status_in(table: dict[str, Any]) -> int:
+    for name in ("code", "status", "status_code", "statusCode"):
+        word = _word(table.get(name))
+        if word.isascii() and word.isdigit() and len(word) == 3 and 400 <= int(word) <= 599:
+            return int(word)
+    return 0
 
 
 def effective_status(facts: ErrorFacts, default: int = 500) -> int:
     """The status that an error means when HTTP said 200: its numeric code, else what its type or code names."""
+    if facts.status:
+        return facts.status
     for word in (facts.code, facts.type):
         if word.isascii() and word.isdigit() and len(word) == 3 and 400 <= int(word) <= 599:
             return int(word)
     for pattern, status in _STATUS_OF_WORD:
         if re.search(pattern, f"{facts.type}\n{facts.code}", re.IGNORECASE):
             return status
-    return default
+    return 401 if _UNAUTHORISED.match(facts.message) else default
 
 
 def classify(status: int, facts: ErrorFacts, *, output_limit: int | None = None) -> Rule:
@@ -226,7 +272,7 @@ def describe(rule: Rule, status: int, facts: ErrorFacts, *, base_url: str) -> st
         remedies.append("set stream = false for this endpoint")
     elif parameter:
         remedies.append(f"the server does not accept {parameter!r}; change it in the role's generation table")
-    return "; ".join([text, *remedies])
+    return one_line("; ".join([text, *remedies]))
 
 
 def unknown_parameter(facts: ErrorFacts) -> str | None:
@@ -265,4 +311,4 @@ def gist(body: bytes) -> str:
     if _HTML.search(body[:4000]):
         title = re.search(r"<title[^>]*>([^<]{1,200})", text, re.IGNORECASE)
         return f"an HTML page{f' titled {title.group(1).strip()!r}' if title else ''}"
-    return " ".join(text.split())[:_MAX_SHOWN] or "nothing"
+    return one_line(text)[:_MAX_SHOWN] or "nothing"

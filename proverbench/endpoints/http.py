@@ -1,8 +1,9 @@
 """What the kinds that speak HTTP share: send, tell success from failure, read a reply or a stream of it."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,6 +16,7 @@ from proverbench.endpoints.classify import (
     classify,
     describe,
     effective_status,
+    error_inside,
     error_of,
     gist,
     read_error,
@@ -25,12 +27,20 @@ from proverbench.endpoints.retry import hint_in, parse_retry_after, quotas
 from proverbench.endpoints.seeds import call_seed
 from proverbench.endpoints.sse import Event, iter_events
 from proverbench.endpoints.transport import Transport
-from proverbench.errors import TransientError
+from proverbench.errors import CallFailedError, TransientError
 
 _IDLE_S = 600.0
 """A connection on which nothing comes for so long is likely to be cut somewhere on its way."""
 _TOKENS_PER_S = 128_000 / 3600
 """A slow model; with it both SDKs reckon how long an answer of a given length may take."""
+
+MAX_REPLY_BYTES = 256 * 1024 * 1024
+"""Of one reply, unpacked. The longest answers of any model are a few megabytes; no server may fill the memory."""
+_MAX_ERROR_BYTES = 1024 * 1024
+"""Of an error's body; the rest is not read."""
+_DEEPEST = 64
+"""Levels of a reply that are kept where it has too many for a JSON reader."""
+_DEEPEST_USAGE = 8
 
 T = TypeVar("T")
 OnQuota = Callable[[Quota], None]
@@ -68,12 +78,40 @@ def decode(raw: bytes, wanted: type[T]) -> T:
     """
     try:
         return msgspec.json.decode(raw, type=wanted)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except RecursionError:
+        raw = _shallow(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         pass
     try:
-        return msgspec.convert(json.loads(raw.decode("utf-8", "replace"), strict=False), type=wanted)
+        return msgspec.convert(_loads(raw), type=wanted)
     except (msgspec.MsgspecError, ValueError, RecursionError) as exc:
         raise ValueError(str(exc)) from None
+
+
+def _loads(raw: bytes) -> Any:
+    try:
+        return json.loads(raw.decode("utf-8", "replace"), strict=False)
+    except RecursionError:
+        return json.loads(_shallow(raw).decode("utf-8", "replace"), strict=False)
+
+
+_MARKS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+
+
+def _shallow(raw: bytes) -> bytes:
+    """JSON with null for what is nested too deeply: an odd field that nobody reads must not cost an answer."""
+    kept: list[bytes] = []
+    start = depth = 0
+    for mark in _MARKS.finditer(raw):
+        if mark[0] in b"[{":
+            depth += 1
+            if depth == _DEEPEST:
+                kept += [raw[start : mark.start()], b"null"]
+        elif mark[0] in b"]}":
+            if depth == _DEEPEST:
+                start = mark.end()
+            depth -= 1
+    return b"".join([*kept, raw[start:]]) if depth < _DEEPEST else raw
 
 
 def encode(body: dict[str, Any]) -> bytes:
@@ -105,6 +143,48 @@ def text_or_none(value: Any) -> str | None:
 def cut() -> TransientError:
     """The error for a stream that ended before it said so."""
     return TransientError("the stream was cut before its end", kind="stream_cut", status=200)
+
+
+async def _bounded(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The pieces of a body, as long as they are not too many.
+
+    Raises:
+        CallFailedError: They are. Another attempt would most likely be as long, and be paid for again.
+    """
+    size = 0
+    async for chunk in chunks:
+        size += len(chunk)
+        if size > MAX_REPLY_BYTES:
+            raise CallFailedError(f"the reply is larger than {MAX_REPLY_BYTES // 2**20} MiB", kind="too_large")
+        yield chunk
+
+
+async def _beginning(chunks: AsyncIterator[bytes], most: int) -> bytes:
+    """The first bytes of a body, ``most`` or a little more."""
+    read: list[bytes] = []
+    async for chunk in chunks:
+        read.append(chunk)
+        most -= len(chunk)
+        if most <= 0:
+            break
+    return b"".join(read)
+
+
+async def _once(raw: bytes) -> AsyncIterator[bytes]:
+    yield raw
+
+
+def _usage(value: Any, clean: Callable[[str], str], depth: int = 0) -> Any:
+    """Token counts with every text cleaned, and nothing that is nested deeper than any provider's."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict | list) and depth >= _DEEPEST_USAGE:
+        return None
+    if isinstance(value, list):
+        return [_usage(item, clean, depth + 1) for item in value]
+    if isinstance(value, dict):
+        return {clean(str(key)): _usage(item, clean, depth + 1) for key, item in value.items()}
+    return value
 
 
 class HttpEndpoint:
@@ -183,16 +263,35 @@ class HttpEndpoint:
         body = encode(self.body(request, stream=wire.stream))
         async with self._transport.post(body) as response:
             if response.status != 200:
-                raw = await response.read()
+                raw = await _beginning(response.content.iter_any(), _MAX_ERROR_BYTES)
                 hint = parse_retry_after(response.headers)
                 return self.refused_or_raise(response.status, read_error(raw), wire, hint)
             if self._on_quota:
                 for quota in quotas(response.headers):
                     self._on_quota(quota)
+            chunks = _bounded(response.content.iter_any())
             if response.content_type == "text/event-stream":
-                return await self.read_stream(iter_events(response.content.iter_any()), wire)
-            raw = await response.read()
-        return self.read_reply(raw, wire)
+                return self.cleaned(await self.read_stream(iter_events(chunks), wire))
+            raw = b"".join([chunk async for chunk in chunks])
+        if raw.startswith((b"data:", b"event:", b": ")):  # a stream that does not say that it is one
+            return self.cleaned(await self.read_stream(iter_events(_once(raw)), wire))
+        return self.cleaned(self.read_reply(raw, wire))
+
+    def cleaned(self, reply: Reply) -> Reply:
+        """The reply without the endpoint's secrets: servers echo them in the oddest fields, and replies are kept."""
+        whole, field = self._redact.whole, self._redact.field
+        known = {wire.role.model for wire in self.roles.values()}
+        usage = _usage(reply.usage, field)
+        return replace(
+            reply,
+            text=whole(reply.text),
+            reasoning=reply.reasoning and whole(reply.reasoning),
+            finish_reason=reply.finish_reason and field(reply.finish_reason),
+            usage=usage if isinstance(usage, dict) else None,
+            model=reply.model if reply.model in known else reply.model and field(reply.model),
+            fingerprint=reply.fingerprint and field(reply.fingerprint),
+            response_id=reply.response_id and field(reply.response_id),
+        )
 
     async def aclose(self) -> None:
         """Release connections."""
@@ -221,6 +320,18 @@ class HttpEndpoint:
             retry_after_s = hint_in(facts.message)
         message = self._redact(describe(rule, status, facts, base_url=self.endpoint.base_url or self._transport.url))
         raise error_of(rule, status, message, retry_after_s=retry_after_s)
+
+    def refused_inside(self, raw: bytes, wire: Wire) -> Reply | None:
+        """What an error means that stands where a reply should be, whatever its shape; None when there is none.
+
+        Raises:
+            EndpointError: What it means, unless it is a refusal.
+        """
+        try:
+            facts = error_inside(decode(raw, object))
+        except ValueError:
+            return None
+        return self.refused_or_raise(200, facts, wire) if facts else None
 
     def bad_reply(self, raw: bytes, why: str) -> TransientError:
         """The error for a 200 that is no reply; says what came instead."""

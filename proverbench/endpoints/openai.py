@@ -8,7 +8,7 @@ import msgspec
 from proverbench.config import EndpointConfig, RoleConfig
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Reply, Request
-from proverbench.endpoints.classify import ErrorFacts, error_facts
+from proverbench.endpoints.classify import ErrorFacts, error_facts, is_error
 from proverbench.endpoints.http import HttpEndpoint, OnQuota, Wire, cut, decode, joined, text_or_none
 from proverbench.endpoints.sse import Event
 from proverbench.errors import TransientError
@@ -20,6 +20,7 @@ class _Message(msgspec.Struct):
     """A message, or a stream's delta. Only the content decides whether it can be read; the rest may be anything."""
 
     content: Any = None
+    refusal: Any = None
     reasoning_content: Any = None
     reasoning: Any = None
 
@@ -33,7 +34,7 @@ class _Choice(msgspec.Struct):
 
 
 class _Completion(msgspec.Struct):
-    choices: list[_Choice] | None = None
+    choices: Any = None
     error: Any = None
     usage: Any = None
     model: Any = None
@@ -82,26 +83,33 @@ class OpenAIEndpoint(HttpEndpoint):
         try:
             completion = decode(raw, _Completion)
         except ValueError:
-            self._raise_error_in(raw, wire)
-            raise self.bad_reply(raw, "a 200 whose body is no chat completion") from None
-        if not completion.choices:
-            if completion.error:
-                return self._refused(completion.error, wire)
-            raise self.bad_reply(raw, "a 200 without choices")
-        choice = completion.choices[0]
+            completion = _Completion()
+        if is_error(completion.error):  # also beside choices: what a server calls an error it does not stand by
+            return self._refused(completion.error, wire, raw)
+        choices = _choices(completion)
+        if not choices:
+            refused = self.refused_inside(raw, wire)
+            if refused is not None:
+                return refused
+            raise self.bad_reply(raw, "a 200 that holds no choice of a chat completion")
+        choice = next((choice for choice in choices if choice.message is not None), choices[0])
+        if is_error(choice.error):
+            self._check_finish(choice, wire)
         if choice.message is None:
             raise self.bad_reply(raw, "a choice without a message")
         text, thinking = split_content(choice.message.content)
         if text is None:
             raise self.bad_reply(raw, "a message whose content is neither text nor a list of parts")
         self._check_finish(choice, wire)
-        return _reply(completion, text, [*_reasoning(choice.message), *thinking], choice.finish_reason)
+        reasoning = [*_reasoning(choice.message), *thinking]
+        return _reply(completion, text, reasoning, choice.finish_reason, refusal_of(choice.message))
 
     async def read_stream(self, events: AsyncIterator[Event], wire: Wire) -> Reply:
         """A chat completion from its chunks."""
         whole = _Completion()
         text: list[str] = []
         reasoning: list[str] = []
+        refusal: list[str] = []
         last = _Choice()
         done = False
         async for event in events:
@@ -109,23 +117,24 @@ class OpenAIEndpoint(HttpEndpoint):
                 done = True
                 break
             chunk = self._chunk(event)
-            if chunk.error or event.name == "error":
-                return self._refused(chunk.error or {"message": "an error event"}, wire)
+            if is_error(chunk.error) or event.name == "error":
+                return self._refused(chunk.error or {"message": "an error event"}, wire, event.data)
             _take_over(whole, chunk)
-            for choice in chunk.choices or ():
-                if choice.index not in (0, None):
+            for choice in _choices(chunk):
+                if choice.index not in (0, None, "0"):
                     continue
                 delta = choice.delta or choice.message
                 if delta is not None:
                     piece, thinking = split_content(delta.content)
                     text.append(piece or "")
                     reasoning += [*_reasoning(delta), *thinking]
-                if choice.finish_reason is not None or choice.error:
+                    refusal.append(refusal_of(delta))
+                if choice.finish_reason is not None or is_error(choice.error):
                     last = choice
-        if not done and last.finish_reason is None and not last.error:
+        if not done and last.finish_reason is None and not is_error(last.error):
             raise cut()
         self._check_finish(last, wire)
-        return _reply(whole, joined(text), reasoning, last.finish_reason)
+        return _reply(whole, joined(text), reasoning, last.finish_reason, joined(refusal))
 
     def _chunk(self, event: Event) -> _Completion:
         try:
@@ -139,23 +148,51 @@ class OpenAIEndpoint(HttpEndpoint):
         Raises:
             EndpointError: What the choice's error says, else TransientError.
         """
-        if choice.error:
+        if is_error(choice.error):
             self._refused(choice.error, wire)
         if choice.finish_reason == "error":
             raise TransientError("the server ended the generation with an error", kind="finish_error", status=200)
 
-    def _refused(self, error: Any, wire: Wire) -> Reply:
+    def _refused(self, error: Any, wire: Wire, raw: bytes = b"") -> Reply:
+        """What the error of a 200 means.
+
+        Args:
+            error: As it stands there.
+            wire: The role that asked.
+            raw: Of an error at the top of a body, the whole, which may hold its code.
+        """
+        refused = self.refused_inside(raw, wire) if raw else None
+        if refused is not None:
+            return refused
         facts = error_facts({"error": error}) or ErrorFacts(message=str(error)[:200])
         return self.refused_or_raise(200, facts, wire)
 
-    def _raise_error_in(self, raw: bytes, wire: Wire) -> None:
-        """Some servers put an error of their own making where a completion should be."""
+
+def _choices(completion: _Completion) -> list[_Choice]:
+    """The choices that can be read; others, such as null, are passed over, for one beside them may be paid for."""
+    found = []
+    for choice in completion.choices if isinstance(completion.choices, list) else ():
+        if not isinstance(choice, dict):
+            continue
         try:
-            data = decode(raw, dict[str, Any])
-        except ValueError:
-            return
-        if data.get("error"):
-            self._refused(data["error"], wire)
+            found.append(msgspec.convert(choice, type=_Choice))
+        except msgspec.ValidationError:
+            # A message or delta that is none.
+            odd = {name for name in ("message", "delta") if not isinstance(choice.get(name), dict)}
+            found.append(msgspec.convert({key: value for key, value in choice.items() if key not in odd}, type=_Choice))
+    return found
+
+
+def refusal_of(message: _Message) -> str:
+    """What the model says instead of an answer, where the API tells it apart: a field, or a part of the content."""
+    return message.refusal if isinstance(message.refusal, str) else refusal_in(message.content)
+
+
+def refusal_in(content: Any) -> str:
+    """The refusal among the parts of a content."""
+    parts = content if isinstance(content, list) else []
+    said = [part.get("refusal") for part in parts if isinstance(part, dict) and part.get("type") == "refusal"]
+    return "".join(piece for piece in said if isinstance(piece, str))
 
 
 def split_content(content: Any) -> tuple[str | None, list[str]]:
@@ -208,11 +245,13 @@ def _take_over(whole: _Completion, chunk: _Completion) -> None:
     whole.system_fingerprint = whole.system_fingerprint or chunk.system_fingerprint
 
 
-def _reply(completion: _Completion, text: str, reasoning: list[str], finish_reason: Any) -> Reply:
+def _reply(completion: _Completion, text: str, reasoning: list[str], finish_reason: Any, refusal: str) -> Reply:
+    refused = bool(refusal) and not text.strip()
     return Reply(
-        text=text,
+        text=refusal if refused else text,
         finish_reason=None if finish_reason is None else str(finish_reason),
         reasoning=joined(reasoning) or None,
+        refused="content_policy" if refused else None,
         usage=completion.usage if isinstance(completion.usage, dict) else None,
         model=text_or_none(completion.model),
         fingerprint=text_or_none(completion.system_fingerprint),

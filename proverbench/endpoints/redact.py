@@ -4,6 +4,7 @@ Providers echo what they refuse: whole keys in a 401 body, masked keys with both
 Every text of foreign origin passes through a :class:`Redactor` before it may enter an exception.
 """
 
+import base64
 import re
 from collections.abc import Iterable
 from urllib.parse import quote, unquote
@@ -11,6 +12,11 @@ from urllib.parse import quote, unquote
 _MASK = "[redacted]"
 _SHORTEST_PIECE = 6
 """A message that shares this many consecutive characters with a secret gives a part of it away."""
+
+_SHORTEST_WHOLE = 8
+"""A secret at least so long is looked for in other writings too (case, base64, hexadecimal), and in answers."""
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What a terminal may obey: control characters, and those that turn the direction of text."""
 
 _PATTERNS = (
     re.compile(r"(?i)\b(?:bearer|basic)\s+[A-Za-z0-9._~+/=*-]{4,}"),
@@ -28,16 +34,62 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        given = {form for secret in secrets if secret for form in (secret, quote(secret, safe=""), unquote(secret))}
+        secrets = [secret for secret in secrets if secret]
+        given = {form for secret in secrets for form in (secret, quote(secret, safe=""), unquote(secret))}
         self._secrets = sorted(given, key=len, reverse=True)
+        forms = {form for secret in secrets if _is_telling(secret) for form in _forms(secret)}
+        self._whole = sorted(forms, key=len, reverse=True)
+
+    def whole(self, text: str) -> str:
+        """``text`` without any secret as a whole; for answers, where a piece of one may well be a word.
+
+        Secrets of less than eight characters, and those of less than sixteen letters and nothing else, are left: the
+        keys that local servers are given, such as ``none`` or ``whatever``, are words too.
+        """
+        for form in self._whole:
+            text = text.replace(form, _MASK)
+        return text
+
+    def field(self, text: str) -> str:
+        """``text`` without any secret, or piece of one, that is long enough to be one; for a reply's small fields."""
+        text = self.whole(text)
+        for secret in self._secrets:
+            if _is_telling(secret):
+                text = _without(text, secret)
+        return text
 
     def __call__(self, text: str) -> str:
-        """``text`` without any secret."""
+        """``text`` without any secret, piece of one, or what looks like one."""
+        text = self.whole(text)
         for secret in self._secrets:
             text = _without(text, secret)
         for pattern in _PATTERNS:
             text = pattern.sub(_keep_name, text)
         return text
+
+
+def one_line(text: str) -> str:
+    """``text`` as one line that a terminal shows and does not obey: white space is one space, controls are escaped."""
+    return _CONTROLS.sub(lambda match: ascii(match.group())[1:-1], " ".join(text.split()))
+
+
+def _is_telling(secret: str) -> bool:
+    return len(secret) >= _SHORTEST_WHOLE and (len(secret) >= 2 * _SHORTEST_WHOLE or not secret.isalpha())
+
+
+def _forms(secret: str) -> list[str]:
+    """Writings of a secret from which it can be read off."""
+    raw = secret.encode("utf-8", "surrogatepass")
+    coded = [base64.b64encode(raw), base64.urlsafe_b64encode(raw)]
+    return [
+        secret,
+        quote(secret, safe=""),
+        secret.lower(),
+        secret.upper(),
+        *(code.decode().rstrip("=") for code in coded),
+        raw.hex(),
+        raw.hex().upper(),
+    ]
 
 
 def _keep_name(match: re.Match[str]) -> str:

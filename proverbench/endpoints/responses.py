@@ -6,15 +6,16 @@ from typing import Any
 import msgspec
 
 from proverbench.endpoints.base import Reply, Request
-from proverbench.endpoints.classify import ErrorFacts, error_facts
+from proverbench.endpoints.classify import ErrorFacts, error_facts, is_error
 from proverbench.endpoints.http import Wire, cut, decode, text_or_none
-from proverbench.endpoints.openai import OpenAIEndpoint, split_content
+from proverbench.endpoints.openai import OpenAIEndpoint, refusal_in, split_content
 from proverbench.endpoints.sse import Event
-from proverbench.errors import TransientError
+from proverbench.errors import CallFailedError, TransientError
 
 _ENDINGS = {"max_output_tokens": "length"}
 """Reasons of an incomplete response, in the words of chat completions; others stay as they are."""
 
+_UNFINISHED = ("queued", "in_progress")
 _LAST = (".completed", ".incomplete", ".failed")
 
 
@@ -61,10 +62,13 @@ class ResponsesEndpoint(OpenAIEndpoint):
         try:
             response = decode(raw, _Response)
         except ValueError:
-            raise self.bad_reply(raw, "a 200 whose body is no response") from None
-        if response.error:
-            return self._refused(response.error, wire)
+            response = _Response()
+        if is_error(response.error):
+            return self._refused(response.error, wire, raw)
         if response.output is None or not isinstance(response.status, str):
+            refused = self.refused_inside(raw, wire)
+            if refused is not None:
+                return refused
             raise self.bad_reply(raw, "a 200 without status and output")
         return self._reply(response)
 
@@ -79,7 +83,9 @@ class ResponsesEndpoint(OpenAIEndpoint):
                 return self.refused_or_raise(200, facts or ErrorFacts(message="an error event"), wire)
             response = progress.response
             if response is not None and progress.type.endswith(_LAST) and progress.type.count(".") == 1:
-                return self._refused(response.error, wire) if response.error else self._reply(response)
+                if is_error(response.error):
+                    return self._refused(response.error, wire)
+                return self._reply(response)
         raise cut()
 
     def _progress(self, event: Event) -> _Progress:
@@ -91,18 +97,30 @@ class ResponsesEndpoint(OpenAIEndpoint):
     def _reply(self, response: _Response) -> Reply:
         if response.status in ("failed", "cancelled"):
             raise TransientError(f"the response ended as {response.status}", kind="finish_error", status=200)
+        if response.status in _UNFINISHED:
+            raise CallFailedError(
+                f"the response is {response.status}, not finished, and is not waited for; take background out of the "
+                "role's generation",
+                kind="not_finished",
+                status=200,
+            )
         text: list[str] = []
+        refusal: list[str] = []
         reasoning: list[str] = []
         for item in response.output or ():
             if not isinstance(item, dict):
                 continue
             if item.get("type") == "message":
                 text.append(split_content(item.get("content"))[0] or "")
+                refusal.append(refusal_in(item.get("content")))
             elif item.get("type") == "reasoning":
                 reasoning += _thoughts(item)
+        answer, refused_as = "".join(text), "".join(refusal)
+        refused = bool(refused_as) and not answer.strip()
         return Reply(
-            text="".join(text),
+            text=refused_as if refused else answer,
             finish_reason=_finish_reason(response),
+            refused="content_policy" if refused else None,
             reasoning="\n\n".join(reasoning) or None,
             usage=response.usage if isinstance(response.usage, dict) else None,
             model=text_or_none(response.model),

@@ -18,12 +18,15 @@ async def iter_events(chunks: AsyncIterable[bytes]) -> AsyncIterator[Event]:
 
     Lines may end in LF or CRLF and be split anywhere between chunks; comments and other fields are ignored.
     """
-    pending = b""
+    pending: list[bytes] = []
     name = ""
     data: list[bytes] = []
     async for chunk in chunks:
-        lines = (pending + chunk).split(b"\n")
-        pending = lines.pop()
+        if b"\n" not in chunk:
+            pending.append(chunk)  # joined once, or a long line would be copied with every chunk
+            continue
+        lines = (b"".join(pending) + chunk).split(b"\n")
+        pending = [lines.pop()]
         for line in lines:
             if line.endswith(b"\r"):
                 line = line[:-1]

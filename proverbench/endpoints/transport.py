@@ -16,7 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from proverbench.endpoints.base import ConnectError
-from proverbench.endpoints.redact import Redactor
+from proverbench.endpoints.redact import Redactor, one_line
 from proverbench.errors import (
     AttemptTimeoutError,
     EndpointError,
@@ -69,7 +69,16 @@ class Transport:
             FatalEndpointError: The URL cannot work.
         """
         try:
-            async with self._open().post(self.url, data=body, allow_redirects=False) as response:
+            try:
+                sent = await self._open().post(self.url, data=body, allow_redirects=False)
+            except aiohttp.ClientError:
+                raise
+            except ValueError as exc:  # of the URL or a header; its text may hold the header's value
+                raise FatalEndpointError(
+                    f"the request cannot be made ({type(exc).__name__}); check base_url and extra_headers_env",
+                    kind="bad_request",
+                ) from None
+            async with sent as response:
                 yield response
         except (aiohttp.ClientError, OSError, TimeoutError) as exc:
             raise self._mapped(exc) from None  # the cause's text may hold the URL's or header's secrets
@@ -97,7 +106,7 @@ class Transport:
         return self._session
 
     def _mapped(self, exc: Exception) -> EndpointError:
-        said = self.redact(" ".join(str(exc).split()))[:300] or type(exc).__name__
+        said = one_line(self.redact(str(exc)))[:300] or type(exc).__name__
         if isinstance(exc, aiohttp.ConnectionTimeoutError):
             said = f"no connection within {self._connect_timeout_s:g} s; check base_url"
             return ConnectError(said, kind="connect_timeout")
