@@ -5,9 +5,11 @@ asking a command for its help, loads nothing heavy.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as in typing, whose own import takes longer than this one
 if TYPE_CHECKING:
+    from typing import Any
+
     from proverbench.api import run_prover, run_verifier
     from proverbench.data import load_problems, load_proofs
     from proverbench.errors import (
@@ -74,7 +76,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

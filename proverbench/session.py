@@ -118,10 +118,14 @@ class Session:
         The manifest comes last: before it is there, the folder is no run, and making it again starts afresh.
 
         Raises:
-            JournalError: If the folder exists and is not empty, or cannot be written.
+            RunMismatchError: If the folder exists and is not empty, or cannot be made.
+            JournalError: If it cannot be written.
         """
-        with disk(path):
+        try:
             path.mkdir(parents=True, exist_ok=True)
+        except OSError as exc:
+            refuse_taken(path)
+            raise _cannot_make(path, exc) from exc
         refuse_taken(path)
         lock = RunLock(path)
         try:
@@ -246,17 +250,25 @@ def refuse_taken(path: Path) -> None:
     """Only a folder that is empty, or in which a run was begun but never finished making, becomes a run.
 
     Raises:
-        RunMismatchError: If there is anything else at ``path``.
+        RunMismatchError: If there is anything else at ``path``, or can never be a folder there.
         JournalError: If it cannot be read.
     """
-    if not path.exists():
+    try:
+        path.lstat()  # exists() also says no of what can never be made, such as a link to nowhere
+    except FileNotFoundError:
         return
+    except OSError as exc:
+        raise _cannot_make(path, exc) from exc
     if not path.is_dir():
         raise RunMismatchError(f"{path} is no folder; give another --output")
     with disk(path):
         names = {entry.name.removesuffix(".tmp") for entry in path.iterdir()}
     if names - {PROMPTS, INPUTS, CALLS, LOCK, MANIFEST} or (path / MANIFEST).exists():
         raise RunMismatchError(f"{path} exists and is not empty; give another --output, or --resume {path}")
+
+
+def _cannot_make(path: Path, exc: OSError) -> RunMismatchError:
+    return RunMismatchError(f"cannot make the run's folder {path}: {exc.strerror}; give another --output")
 
 
 def identity_differences(old: Identity, new: Identity, *, first: str = "the run has", second: str = "now") -> list[str]:

@@ -52,10 +52,3 @@ def main() -> None:
     Look:    proverbench inspect runs/NAME
     Share:   proverbench report runs/NAME -o report.html
     """
-
-
-def verifierbench() -> None:
-    """Run ``verifierbench``, which is ``proverbench verify``."""
-    from proverbench.cli.verify import command  # loaded when called, like every command
-
-    command(prog_name="verifierbench")

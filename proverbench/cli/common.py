@@ -1,11 +1,16 @@
-"""What every command shares: exit codes, how errors are shown, common options."""
+"""What every command shares: exit codes, how errors are shown, and streams that may break."""
 
+import io
 import os
+import signal
 import sys
+import traceback
+from contextlib import suppress
 from typing import Any
 
 import click
 
+from proverbench.cli.pages import printable
 from proverbench.errors import EndpointError, JournalError, ProverBenchError, UserInputError
 
 EXIT_COMPLETE = 0
@@ -13,6 +18,24 @@ EXIT_INCOMPLETE = 1
 EXIT_BAD_INPUT = 2
 EXIT_SIGINT = 130
 EXIT_SIGTERM = 143
+EXIT_OF_SIGNAL: dict[int, int] = {signal.SIGINT: EXIT_SIGINT, signal.SIGTERM: EXIT_SIGTERM, signal.SIGHUP: 129}
+"""The signals that end a run tidily, and how its process then ends."""
+
+
+class OutputError(Exception):
+    """Standard output takes nothing any more.
+
+    It is no OSError, so that nobody on its way takes it for a fault of a file or a connection.
+
+    Attributes:
+        reason: The system's words.
+        reader_left: Whether the reader of a pipe (less, head) had enough; otherwise something is wrong.
+    """
+
+    def __init__(self, fault: OSError) -> None:
+        super().__init__(f"cannot write to standard output: {fault.strerror}")
+        self.reason = fault.strerror
+        self.reader_left = isinstance(fault, BrokenPipeError)
 
 
 class HandlesErrors(click.Command):
@@ -21,9 +44,10 @@ class HandlesErrors(click.Command):
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command; the only place that turns an error into an exit code."""
         kwargs["standalone_mode"] = False
+        open_streams()
+        code: object = None
         try:
             _require_posix()
-            _tolerate_any_console()
             code = super().main(*args, **kwargs)
             sys.stdout.flush()
         except click.exceptions.Exit as exc:
@@ -34,31 +58,100 @@ class HandlesErrors(click.Command):
         except (click.Abort, KeyboardInterrupt):
             say("stopped by Ctrl-C")
             code = EXIT_SIGINT
-        except BrokenPipeError:
-            # The reader (less, head) left. Python would complain once more at exit while flushing stdout.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = EXIT_COMPLETE
+        except OutputError as exc:
+            if not exc.reader_left:
+                say(f"error: {exc}")
+                code = EXIT_INCOMPLETE
         except UserInputError as exc:
             say(f"error: {exc}")
             code = EXIT_BAD_INPUT
         except (EndpointError, JournalError, ProverBenchError) as exc:
             say(f"error: {exc}")
             code = EXIT_INCOMPLETE
+        except (OSError, MemoryError, UnicodeError) as exc:
+            say(f"error: {_of_the_system(exc)}")
+            code = EXIT_INCOMPLETE
+        except Exception:
+            traceback.print_exc()
+            say("error: this is a fault of the program. What a run has saved is whole; go on with --resume")
+            code = EXIT_INCOMPLETE
+        discard_unwritten()
         sys.exit(code if isinstance(code, int) else EXIT_COMPLETE)
 
 
 def say(message: str) -> None:
     """One message to the user, on stderr: results alone go to stdout."""
-    click.echo(message, err=True)
+    click.echo(printable(message), err=True)
+
+
+def open_streams() -> None:
+    """Make stdout and stderr such that they can be written to, whatever the shell has done with them.
+
+    What stderr cannot take is lost. What stdout cannot take is an :class:`OutputError`. A console that cannot show ℝ
+    gets ``?``.
+    """
+    # A file opened later would get the number of a closed stream, and then every message that is meant for that one.
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(fd, True)
+    os.close(fd)
+    for name, kind in (("stdout", _Results), ("stderr", _Messages)):
+        old = getattr(sys, name)
+        if old is None or old is getattr(sys, f"__{name}__"):
+            setattr(sys, name, _opened(name, kind, old))
+        elif hasattr(old, "reconfigure"):  # someone else's, such as pytest's
+            old.reconfigure(errors="replace")
+
+
+def discard_unwritten() -> None:
+    """Drop what stdout could not take; otherwise Python itself would complain of it at the end."""
+    try:
+        sys.stdout.flush()
+    except (OutputError, OSError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+
+
+class _Results(io.FileIO):
+    """The bottom of stdout."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as exc:
+            raise OutputError(exc) from exc
+
+
+class _Messages(io.FileIO):
+    """The bottom of stderr. Work that is paid for must not stop because nobody listens."""
+
+    def write(self, data: Any, /) -> int:
+        written: int | None = None
+        with suppress(OSError):
+            written = super().write(data)  # None: a full pipe that does not wait
+        return memoryview(data).nbytes if written is None else written
+
+
+def _opened(name: str, kind: type[io.FileIO], old: Any) -> io.TextIOWrapper:
+    if old is not None:
+        with suppress(OSError):
+            old.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(kind(1 if name == "stdout" else 2, "w", closefd=False)),
+        encoding="utf-8" if old is None else old.encoding,
+        errors="replace",
+        line_buffering=old is None or old.line_buffering or old.write_through,
+    )
+
+
+def _of_the_system(exc: OSError | MemoryError | UnicodeError) -> str:
+    if isinstance(exc, MemoryError):
+        return "not enough memory. What a run has saved is whole; go on with --resume"
+    if isinstance(exc, OSError) and exc.strerror:
+        return exc.strerror if exc.filename is None else f"{os.fsdecode(exc.filename)}: {exc.strerror}"
+    return str(exc) or type(exc).__name__
 
 
 def _require_posix() -> None:
     if os.name != "posix":
         raise UserInputError("proverbench runs on Linux and macOS; Windows is not supported (use WSL)")
-
-
-def _tolerate_any_console() -> None:
-    """Let a console that cannot show ℝ print ``?`` instead of crashing."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")

@@ -127,20 +127,20 @@ def _show(
     shown.add_column("")
     for row in result["pairs"]:
         cells = [
-            plain(row["metric"]),
-            plain(f"{row['first']} {number(row['first_value'])}"),
-            plain(f"{row['second']} {number(row['second_value'])}"),
+            row["metric"],
+            f"{row['first']} {number(row['first_value'])}",
+            f"{row['second']} {number(row['second_value'])}",
             f"{row['difference']:+.3f}",
             ends(row["interval"]),
             f"{row['p']:.4f}",
         ]
-        shown.add_row(*cells, *([f"{row['p_holm']:.4f}"] if several else []), plain(row["verdict"]))
+        shown.add_row(*cells, *([f"{row['p_holm']:.4f}"] if several else []), row["verdict"])
     show(out, shown)
     if several:
         ranks = table("Ranks that the shown differences allow", "metric", "run", "value", "rank")
         for row in result["ranks"]:
             rank = f"{row['best']}" if row["best"] == row["worst"] else f"{row['best']} to {row['worst']}"
-            ranks.add_row(row["metric"], plain(row["run"]), number(row["value"]), rank)
+            ranks.add_row(row["metric"], row["run"], number(row["value"]), rank)
         show(out, ranks)
     if result["problems"] < 30:
         out.print(f"* only {result['problems']} problems: the intervals are too narrow (docs/coverage.md)")

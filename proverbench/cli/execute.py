@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, EXIT_SIGINT, EXIT_SIGTERM, say
+from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, EXIT_OF_SIGNAL, say
 from proverbench.errors import ConfigError, JournalError
 from proverbench.records import GIVEN, Role, Task
 
@@ -168,7 +168,12 @@ class _Execution:
             if self._spread:
                 await self._open_cluster(session, roles)
             else:
-                opened = await open_callers(config, roles, concurrency=draft.operation.get("concurrency"))
+                opened = await open_callers(
+                    config,
+                    roles,
+                    concurrency=draft.operation.get("concurrency"),
+                    answered_before={role: session.sources.ledger.count(role) for role in roles if session},
+                )
             callers = {role: opened[role] for role in roles if role in opened}
             try:
                 for role in self._prepared.batched:
@@ -265,7 +270,9 @@ class _Execution:
         self._heed_budget()  # what earlier sessions spent may be all there is
         main = asyncio.current_task()
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in EXIT_OF_SIGNAL:
+            if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
+                continue  # behind nohup
             loop.add_signal_handler(number, self._on_signal, number, main)
         display.say(f"run folder: {session.path}")
         with display:
@@ -339,15 +346,15 @@ class _Execution:
         """Print the scores; the last line says how to go on."""
         from proverbench.cli.scores import print_scores
 
-        print_scores(summary, session.path)
+        printed = print_scores(summary, session.path)
         if not summary.complete:
             self._say_why_unanswered()
             self._say_how_to_go_on(session)
         else:
             say(f"complete; look into it with: proverbench inspect {session.path}")
         if self._signal is not None:
-            return EXIT_SIGINT if self._signal == signal.SIGINT else EXIT_SIGTERM
-        return EXIT_COMPLETE if summary.complete else EXIT_INCOMPLETE
+            return EXIT_OF_SIGNAL[self._signal]
+        return EXIT_COMPLETE if summary.complete and printed else EXIT_INCOMPLETE
 
     def _say_why_unanswered(self) -> None:
         """Which calls of this session got no answer, and what was said of them."""

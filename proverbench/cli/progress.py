@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
+from proverbench.cli.common import say
 from proverbench.endpoints.base import EndpointState
 from proverbench.pipeline import Progress
 from proverbench.records import Role
@@ -46,11 +47,12 @@ class Display:
 
     def __enter__(self) -> "Display":
         if sys.stderr.isatty():
-            from rich.console import Console
             from rich.live import Live
 
+            from proverbench.cli.tables import PlainConsole
+
             self._live = Live(
-                console=Console(stderr=True), get_renderable=self._table, refresh_per_second=4, transient=True
+                console=PlainConsole(stderr=True), get_renderable=self._table, refresh_per_second=4, transient=True
             )
             self._live.start()
         return self
@@ -72,9 +74,9 @@ class Display:
     def say(self, message: str) -> None:
         """One line on stderr, above the live table where there is one."""
         if self._live is not None:
-            self._live.console.print(message, highlight=False, markup=False)
+            self._live.console.print(message)
         else:
-            print(message, file=sys.stderr, flush=True)
+            say(message)
 
     def line(self) -> str:
         """The present state in one line."""

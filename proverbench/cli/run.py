@@ -26,7 +26,7 @@ def command(**given: Any) -> int:
     Go on:   proverbench run --resume runs/NAME
     Grow:    proverbench run --resume runs/NAME --samples 4     (pays only for what is new)
 
-    Exit codes: 0 complete; 1 incomplete; 2 bad input, nothing called or written; 130/143 stopped by a signal.
+    Exit codes: 0 complete; 1 incomplete; 2 bad input, nothing called or written; 129/130/143 stopped by a signal.
     """
     prompts: dict[Role, Path | None] = {
         "policy": given.pop("generation_prompt"),

@@ -33,6 +33,6 @@ def command(run: Path, as_json: bool) -> int:
         lock.release()
     if as_json:
         click.echo(pretty(summary), nl=False)
-    else:
-        print_scores(summary, run)
+    elif not print_scores(summary, run):
+        return EXIT_INCOMPLETE
     return EXIT_COMPLETE if summary.complete else EXIT_INCOMPLETE

@@ -25,7 +25,7 @@ def command(**given: Any) -> int:
     Go on:   verifierbench --resume runs/NAME
     Grow:    verifierbench --resume runs/NAME --verifier-repeats 4     (pays only for what is new)
 
-    Exit codes: 0 complete; 1 incomplete; 2 bad input, nothing called or written; 130/143 stopped by a signal.
+    Exit codes: 0 complete; 1 incomplete; 2 bad input, nothing called or written; 129/130/143 stopped by a signal.
     """
     prompts: dict[Role, Path | None] = {"verifier": given.pop("verifier_prompt"), "meta": given.pop("meta_prompt")}
     return execute("verifier", prompts, given)
