@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -480,3 +481,13 @@ def test_memory_stays_near_the_files_size(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert len(data.rows) == 4000
     assert peak < 3 * path.stat().st_size
+
+
+def test_keys_said_twice_take_linear_time(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text("{" + ",".join(f'"k{n}":1,"k{n}":2' for n in range(20_000)) + "}")
+    started = time.perf_counter()
+    with pytest.raises(DataError) as caught:
+        load_problems(path)
+    assert time.perf_counter() - started < 3.0
+    assert str(caught.value).count("found twice in one object") == 20_000
