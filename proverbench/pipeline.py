@@ -243,6 +243,12 @@ class Pipeline:
         """Ask nothing new; what is in flight is saved as it comes."""
         if self.reason is None:
             self.reason = reason
+            self._stop_callers()
+
+    def _stop_callers(self) -> None:
+        """Nobody waits for a slot any more, nor for another attempt."""
+        for caller in self._callers.values():
+            caller.stop()
 
     def leave(self) -> None:
         """Wait for no batch any more; they go on at the provider, and a later session collects them."""
@@ -266,6 +272,7 @@ class Pipeline:
         if self.fault is None:
             self.fault = fault
             self.reason = f"fatal: {fault}"
+            self._stop_callers()
             asyncio.get_running_loop().call_later(GRACE_S, self._give_up)
 
     def _give_up(self) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
@@ -14,14 +15,23 @@ from proverbench.endpoints.money import (
     estimate,
     output_limit,
 )
+from proverbench.plan import Plan
 from proverbench.prepare import Prepared
 from proverbench.prompts import render_meta, render_policy, render_verifier
 from proverbench.reading import read_generation
-from proverbench.records import GIVEN, CallLine, Proof, Role, Row, Verdict
+from proverbench.records import GIVEN, CallKey, CallLine, Proof, Role, Row, Verdict
+from proverbench.sources import Sources
 
 
-def print_estimate(prepared: Prepared) -> None:
-    """Calls, tokens and cost of each role at the most; on stdout. Calls nothing, writes nothing."""
+def print_estimate(prepared: Prepared, resumed: Path | None = None) -> None:
+    """Calls, tokens and cost of each role at the most; on stdout. Calls nothing, writes nothing.
+
+    Args:
+        prepared: What would be run.
+        resumed: The run that would be resumed; what it has answered is left out.
+    """
+    sources = None if resumed is None else Sources(resumed)
+    more = " more" if sources else ""
     extent = prepared.draft.extent
     estimates: dict[str, Estimate] = {}
     click.echo(f"selected rows: {extent.rows}, samples: {extent.samples}, verifier repeats: {extent.verifier_repeats}")
@@ -30,14 +40,15 @@ def print_estimate(prepared: Prepared) -> None:
             continue  # given proofs are not asked for
         settings = prepared.config.roles[role]
         limit = output_limit(settings.generation)
-        found = estimate(_prompt_chars(prepared, role), prices=settings.effective_prices, output_limit=limit)
+        chars = _prompt_chars(prepared, role, sources)
+        found = estimate(chars, prices=settings.effective_prices, output_limit=limit)
         share = settings.effective_prices.batch if settings.effective_prices is not None else None
         if role in prepared.batched and share is not None:
             found = replace(found, cost=Cost(found.cost.usd * share, found.cost.at_least))
         estimates[role] = found
         cost = f", {found.cost}" if settings.effective_prices is not None else ", no prices in the config"
         click.echo(
-            f"{role}: at most {found.calls:,} calls to {settings.model!r}, about {found.usage.input:,} input and "
+            f"{role}: at most {found.calls:,}{more} calls to {settings.model!r}, about {found.usage.input:,} input and "
             f"{found.usage.output:,} output tokens{cost}"
         )
     total = sum((found.cost for found in estimates.values()), Cost(0.0))
@@ -47,8 +58,8 @@ def print_estimate(prepared: Prepared) -> None:
     click.echo("dry run: everything but keys was checked; nothing was called, nothing was written")
 
 
-def _prompt_chars(prepared: Prepared, role: Role) -> Iterator[int]:
-    """The length of each prompt that the role may be sent.
+def _prompt_chars(prepared: Prepared, role: Role, sources: Sources | None) -> Iterator[int]:
+    """The length of each prompt that the role may be sent and that has no answer yet.
 
     A proof or judgment that does not exist yet is taken to be as long as its output limit allows.
     """
@@ -56,12 +67,20 @@ def _prompt_chars(prepared: Prepared, role: Role) -> Iterator[int]:
     if draft.lines:
         yield from _given_chars(prepared)
         return
-    for row in draft.rows:
-        if role == "policy":
-            yield from [len(render_policy(draft.templates[role], row))] * draft.extent.samples
-        else:
-            chars = _judge_chars(prepared, role, row)
-            yield from [chars] * (draft.extent.samples * draft.extent.verifier_repeats)
+    plan = Plan(draft.rows, draft.extent, judged_only=draft.identity.task == "verifier")
+    each = draft.extent.samples * (1 if role == "policy" else draft.extent.verifier_repeats)
+    for i, row in enumerate(draft.rows):
+        keys = [plan.key(role, number) for number in range(i * each, (i + 1) * each)]
+        lacking = sum(1 for key in keys if sources is None or not _is_answered(sources, key))
+        if lacking:
+            policy = role == "policy"
+            chars = len(render_policy(draft.templates[role], row)) if policy else _judge_chars(prepared, role, row)
+            yield from [chars] * lacking
+
+
+def _is_answered(sources: Sources, key: CallKey) -> bool:
+    number = sources.plan.number(key) if sources.plan.size(key.role) else None
+    return number is not None and sources.ledger.offset(key.role, number) is not None
 
 
 def _given_chars(prepared: Prepared) -> Iterator[int]:

@@ -121,7 +121,7 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
     if dry_run:
         from proverbench.cli.estimate import print_estimate
 
-        print_estimate(prepared)
+        print_estimate(prepared, resume)
         return EXIT_COMPLETE
     if spread and prepared.batched:
         raise ConfigError("--batch cannot be given with --executor ray: one process is enough to ask in batches")

@@ -347,6 +347,15 @@ class TestDryRun:
         assert server.stats()["requests"] == 0
         assert sorted(path.name for path in inputs.iterdir()) == before
 
+    def test_of_a_resume_counts_only_what_is_new(self, command, inputs, server):
+        command(*PROVER, "--verifier-repeats", "2", "--output", "r")
+        before = content(Path("r"))
+        ended = command("run", "--resume", "r", "--samples", "2", "--verifier-repeats", "3", "--dry-run")
+        assert ended.code == 0
+        assert "policy: at most 6 more calls" in ended.out
+        assert "verifier: at most 24 more calls" in ended.out
+        assert content(Path("r")) == before
+
     def test_does_not_look_for_keys(self, command, inputs, server):
         write_config(inputs / "config.toml", server.base_url, more='api_key_env = "NO_SUCH_KEY_SET"\n')
         assert command(*PROVER, "--dry-run").code == 0
