@@ -95,7 +95,8 @@ def _loads(raw: bytes) -> Any:
         return json.loads(_shallow(raw).decode("utf-8", "replace"), strict=False)
 
 
-_MARKS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+_MARKS = re.compile(rb'"[^"\\]*(?:\\(?:.|\Z)[^"\\]*)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
+"""Strings, also one that never ends (else each quote in it would be tried anew), and brackets."""
 
 
 def _shallow(raw: bytes) -> bytes:

@@ -1,6 +1,7 @@
 """Kind ``openai``: chat completions and the Responses API, of OpenAI and every compatible server."""
 
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -16,7 +17,8 @@ from proverbench.errors import TransientError
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
 
-class _Message(msgspec.Struct):
+@dataclass(slots=True)
+class _Message:
     """A message, or a stream's delta. Only the content decides whether it can be read; the rest may be anything."""
 
     content: Any = None
@@ -25,7 +27,8 @@ class _Message(msgspec.Struct):
     reasoning: Any = None
 
 
-class _Choice(msgspec.Struct):
+@dataclass(slots=True)
+class _Choice:
     index: Any = 0
     message: _Message | None = None
     delta: _Message | None = None
@@ -93,14 +96,14 @@ class OpenAIEndpoint(HttpEndpoint):
                 return refused
             raise self.bad_reply(raw, "a 200 that holds no choice of a chat completion")
         choice = next((choice for choice in choices if choice.message is not None), choices[0])
-        if is_error(choice.error):
-            self._check_finish(choice, wire)
+        refused = self._failed(choice, wire)
+        if refused is not None:
+            return refused
         if choice.message is None:
             raise self.bad_reply(raw, "a choice without a message")
         text, thinking = split_content(choice.message.content)
         if text is None:
             raise self.bad_reply(raw, "a message whose content is neither text nor a list of parts")
-        self._check_finish(choice, wire)
         reasoning = [*_reasoning(choice.message), *thinking]
         return _reply(completion, text, reasoning, choice.finish_reason, refusal_of(choice.message))
 
@@ -133,7 +136,9 @@ class OpenAIEndpoint(HttpEndpoint):
                     last = choice
         if not done and last.finish_reason is None and not is_error(last.error):
             raise cut()
-        self._check_finish(last, wire)
+        refused = self._failed(last, wire)
+        if refused is not None:
+            return refused
         return _reply(whole, joined(text), reasoning, last.finish_reason, joined(refusal))
 
     def _chunk(self, event: Event) -> _Completion:
@@ -142,16 +147,17 @@ class OpenAIEndpoint(HttpEndpoint):
         except ValueError:
             raise self.bad_reply(event.data, "a chunk of a stream that is no chat completion") from None
 
-    def _check_finish(self, choice: _Choice, wire: Wire) -> None:
-        """A generation that failed on the server is no answer.
+    def _failed(self, choice: _Choice, wire: Wire) -> Reply | None:
+        """A generation that failed on the server is no answer; None when it did not.
 
         Raises:
-            EndpointError: What the choice's error says, else TransientError.
+            EndpointError: What the choice's error says, unless that is a refusal, else TransientError.
         """
         if is_error(choice.error):
-            self._refused(choice.error, wire)
+            return self._refused(choice.error, wire)
         if choice.finish_reason == "error":
             raise TransientError("the server ended the generation with an error", kind="finish_error", status=200)
+        return None
 
     def _refused(self, error: Any, wire: Wire, raw: bytes = b"") -> Reply:
         """What the error of a 200 means.
@@ -170,17 +176,29 @@ class OpenAIEndpoint(HttpEndpoint):
 
 def _choices(completion: _Completion) -> list[_Choice]:
     """The choices that can be read; others, such as null, are passed over, for one beside them may be paid for."""
-    found = []
-    for choice in completion.choices if isinstance(completion.choices, list) else ():
-        if not isinstance(choice, dict):
-            continue
-        try:
-            found.append(msgspec.convert(choice, type=_Choice))
-        except msgspec.ValidationError:
-            # A message or delta that is none.
-            odd = {name for name in ("message", "delta") if not isinstance(choice.get(name), dict)}
-            found.append(msgspec.convert({key: value for key, value in choice.items() if key not in odd}, type=_Choice))
-    return found
+    choices = completion.choices if isinstance(completion.choices, list) else []
+    return [
+        _Choice(
+            index=choice.get("index"),
+            message=_message(choice.get("message")),
+            delta=_message(choice.get("delta")),
+            finish_reason=choice.get("finish_reason"),
+            error=choice.get("error"),
+        )
+        for choice in choices
+        if isinstance(choice, dict)
+    ]
+
+
+def _message(value: Any) -> _Message | None:
+    if not isinstance(value, dict):
+        return None
+    return _Message(
+        content=value.get("content"),
+        refusal=value.get("refusal"),
+        reasoning_content=value.get("reasoning_content"),
+        reasoning=value.get("reasoning"),
+    )
 
 
 def refusal_of(message: _Message) -> str:

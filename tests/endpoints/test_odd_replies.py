@@ -69,6 +69,13 @@ class TestErrors:
         with pytest.raises(FatalEndpointError, match="HTTP 401"):
             await _asked(bench, Play(body=_events(chunk)))
 
+    @pytest.mark.parametrize("stream", [False, True])
+    async def test_a_choice_that_was_filtered_is_a_refusal(self, bench, stream):
+        error = {"code": "content_filter", "message": "flagged by the filter"}
+        choice = {"message": {"content": ""}, "finish_reason": "error", "error": error}
+        play = Play(body=_events({"choices": [choice]}) if stream else {"choices": [choice]})
+        assert (await _asked(bench, play, stream=stream)).reply.refused == "content_policy"
+
     @PROTOCOLS
     @pytest.mark.parametrize("error", [None, {}, "", {"code": None, "message": None}], ids=str)
     async def test_no_error_is_none(self, bench, protocol, error):
@@ -219,6 +226,12 @@ class TestSize:
         assert isinstance(outcome, Unanswered)
         assert (outcome.error_kind, outcome.attempts) == ("too_large", 1)
         assert isinstance(await _asked(bench, [answer("x" * 2**19)], stream=stream), Answered)
+
+    def test_a_deep_body_that_is_no_json_takes_linear_time(self):
+        started = time.perf_counter()
+        with pytest.raises(ValueError, match=r"recursion|JSON|Expecting|Unterminated"):
+            http.decode(b"[" * 100_000 + b'"' + b'\\"' * 500_000, object)
+        assert time.perf_counter() - started < 2.0
 
     async def test_of_an_error_only_the_beginning_is_read(self, bench, monkeypatch):
         monkeypatch.setattr(http, "_MAX_ERROR_BYTES", 1000)
