@@ -366,7 +366,7 @@ def test_any_row_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, ch
             outcome = f"{path}:1: read {len(load(path).rows)}"
         except DataError as exc:
             outcome = str(exc)
-        assert f"{path}:1: " in outcome
+        assert f"{path}:" in outcome
 
 
 def problems(*domains: str | None) -> list[dict[str, Any]]:
