@@ -12,7 +12,13 @@ from tests.support import ROOT, write_config
 
 PAGES = sorted(
     path
-    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("data/**/*.md"), *ROOT.glob("prompts/*.md")]
+    for path in [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/*.md"),
+        *ROOT.glob("data/**/*.md"),
+        *ROOT.glob("prompts/*.md"),
+        *ROOT.glob("runs/*.md"),
+    ]
     if path.name != "CHANGELOG.md"
 )
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
