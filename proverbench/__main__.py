@@ -18,50 +18,57 @@ INTERRUPTED = 130
 
 def proverbench() -> None:
     """Run ``proverbench``."""
-    with _Loading():
-        from proverbench.cli import main
-    _run(main, "proverbench")
+    quiet = _end_at_ctrl_c()
+    from proverbench.cli import main
+
+    _run(main, "proverbench", quiet)
 
 
 def verifierbench() -> None:
     """Run ``verifierbench``, which is ``proverbench verify``."""
-    with _Loading():
-        from proverbench.cli.verify import command
-    _run(command, "verifierbench")
+    quiet = _end_at_ctrl_c()
+    from proverbench.cli.verify import command
+
+    _run(command, "verifierbench", quiet)
 
 
 def retrievalbench() -> None:
     """Run ``retrievalbench``."""
-    with _Loading():
-        from proverbench.retrieval.cli import main
-    _run(main, "retrievalbench")
+    quiet = _end_at_ctrl_c()
+    from proverbench.retrieval.cli import main
+
+    _run(main, "retrievalbench", quiet)
 
 
 def compressionbench() -> None:
     """Run ``compressionbench``."""
-    with _Loading():
-        from proverbench.compression.cli import main
-    _run(main, "compressionbench")
+    quiet = _end_at_ctrl_c()
+    from proverbench.compression.cli import main
+
+    _run(main, "compressionbench", quiet)
 
 
-class _Loading:
-    """Ctrl-C ends the process; as an exception in the midst of an import, it may turn into another one or vanish."""
+def _end_at_ctrl_c() -> bool:
+    """Have Ctrl-C end the process; as an exception in the midst of an import, it may turn into another one or vanish.
 
-    def __enter__(self) -> None:
-        self._handles = _ctrl_c_is_handled()
-        if self._handles:
-            _signal.signal(_signal.SIGINT, _stop)
+    Returns:
+        Whether it does so now. A command behind nohup, or in a script's background, goes on ignoring it.
+    """
+    ours = bool(_signal.getsignal(_signal.SIGINT) is _signal.default_int_handler)
+    if ours:
+        _signal.signal(_signal.SIGINT, _stop)
+    return ours
 
-    def __exit__(self, *_: object) -> None:
-        if self._handles:
-            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 
-
-def _run(command: "click.Command", name: str) -> None:
+def _run(command: "click.Command", name: str, quiet: bool) -> None:
     try:
+        if quiet:
+            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
         command(prog_name=name)
+    except KeyboardInterrupt:  # between two lines of what handles it otherwise
+        _stop()
     except SystemExit as ended:
-        if _ctrl_c_is_handled():
+        if quiet:
             _let_it_end(ended.code if isinstance(ended.code, int) else 0)
         raise
 
@@ -70,11 +77,6 @@ def _let_it_end(code: int) -> None:
     """The work is done and its exit code settled; what is left is Python taking itself apart."""
     _signal.signal(_signal.SIGINT, lambda *_: os._exit(code))
     atexit.register(_signal.signal, _signal.SIGINT, _signal.SIG_IGN)  # later on, Python forgets its handlers
-
-
-def _ctrl_c_is_handled() -> bool:
-    """Whether Ctrl-C does what Python makes of it; a command behind nohup or in a script's background ignores it."""
-    return bool(_signal.getsignal(_signal.SIGINT) is _signal.default_int_handler)
 
 
 def _stop(*_: object) -> None:

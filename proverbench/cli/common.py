@@ -1,8 +1,10 @@
 """What every command shares: exit codes, how errors are shown, and streams that may break."""
 
+import errno
 import io
 import os
 import signal
+import stat
 import sys
 import traceback
 from contextlib import suppress
@@ -29,13 +31,15 @@ class OutputError(Exception):
 
     Attributes:
         reason: The system's words.
-        reader_left: Whether the reader of a pipe (less, head) had enough; otherwise something is wrong.
+        reader_left: Whether the reader of a pipe (less, head) had enough, or the terminal was closed. Otherwise something is
+            wrong.
     """
 
     def __init__(self, fault: OSError) -> None:
         super().__init__(f"cannot write to standard output: {fault.strerror}")
         self.reason = fault.strerror
-        self.reader_left = isinstance(fault, BrokenPipeError)
+        terminal_gone = fault.errno == errno.EIO and stat.S_ISCHR(os.fstat(1).st_mode)
+        self.reader_left = terminal_gone or isinstance(fault, BrokenPipeError)
 
 
 class HandlesErrors(click.Command):
@@ -44,9 +48,9 @@ class HandlesErrors(click.Command):
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command; the only place that turns an error into an exit code."""
         kwargs["standalone_mode"] = False
-        open_streams()
         code: object = None
         try:
+            open_streams()
             _require_posix()
             code = super().main(*args, **kwargs)
             sys.stdout.flush()

@@ -328,9 +328,9 @@ def import_(
         return
     click.echo(_described({"file": str(output), "kind": _kind(imported.rows), **describe(_load(output, "auto"))}))
     for reason, count in imported.left_out.items():
-        click.echo(f"left out: {count} {'row' if count == 1 else 'rows'}: {reason}")
+        click.echo(f"left out: {count} {'row' if count == 1 else 'rows'}: {printable(reason)}")
     for note in imported.notes:
-        click.echo(textwrap.fill(f"note: {note}", 80, subsequent_indent="      "))
+        click.echo(textwrap.fill(printable(f"note: {note}"), 80, subsequent_indent="      "))
 
 
 def _import_run(source: Path, data: Path | None, output: Path, *, as_json: bool) -> int:
@@ -362,9 +362,9 @@ def _import_run(source: Path, data: Path | None, output: Path, *, as_json: bool)
     if summary.closed_unanswered:
         click.echo(f"  {summary.closed_unanswered} calls never got an answer and count as zero credit, as they did")
     for note in run.notes:
-        click.echo(textwrap.fill(f"note: {note}", 80, subsequent_indent="      "))
+        click.echo(textwrap.fill(printable(f"note: {note}"), 80, subsequent_indent="      "))
     for difference in differences:
-        click.echo(textwrap.fill(f"scores differ: {difference}", 80, subsequent_indent="      "), err=True)
+        click.echo(textwrap.fill(printable(f"scores differ: {difference}"), 80, subsequent_indent="      "), err=True)
     if differences:
         return EXIT_INCOMPLETE
     scored = [name for name, metrics in run.scores.items() if metrics is not None]

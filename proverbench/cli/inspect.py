@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors, say
-from proverbench.cli.pages import page, width
+from proverbench.cli.pages import page, printable, width
 from proverbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _state(folder: "RunFolder", complete: bool) -> str:
         return "complete"
     tool = "proverbench run" if folder.manifest.identity.task == "prover" else "verifierbench"
     imported = "imported" in folder.manifest.operation
-    return "incomplete" if imported else f"incomplete; go on with: {tool} --resume {folder.path}"
+    return "incomplete" if imported else f"incomplete; go on with: {tool} --resume {printable(str(folder.path))}"
 
 
 def _show(folder: "RunFolder", path: Path, proof: str | None, filters: "Filters", *, as_json: bool) -> None:
@@ -188,7 +188,9 @@ def _table(folder: "RunFolder", path: Path, chosen: list[Any], of: int) -> str:
         words = run_pages.disagreement_words(most.disagreement, most.record)
         lines.append(f"Judges disagree most on number {most.number}:")
         lines.append(f"  {words}.")
-        lines.append(f"Read it, or any other by its number or id: proverbench inspect {path} {most.number}")
+        lines.append(
+            f"Read it, or any other by its number or id: proverbench inspect {printable(str(path))} {most.number}"
+        )
     else:
         lines.append(run_pages.hints(path, None))
     return "\n".join(lines)

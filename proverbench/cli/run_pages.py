@@ -44,7 +44,11 @@ def head(run: RunFolder, state: str) -> list[str]:
     if manifest.identity.task == "prover":
         size.append(f"{extent.samples} {'proof' if extent.samples == 1 else 'proofs'} each")
     size.append(f"{extent.verifier_repeats} {'judgment' if extent.verifier_repeats == 1 else 'judgments'} a proof")
-    chosen = [f"{name} {value}" for name, value in (("domain", extent.domain), ("limit", extent.limit)) if value]
+    chosen = [
+        f"{name} {one_line(str(value))}"
+        for name, value in (("domain", extent.domain), ("limit", extent.limit))
+        if value
+    ]
     chosen += [f"shard {extent.shard}"] if extent.shard else []
     return [
         click.style(f"{what}: {one_line(str(run.path))}", bold=True),
@@ -63,7 +67,7 @@ def scores(summary: Summary, columns: int) -> list[str]:
     wide = 24
     fit = max(0, (columns - label - wide) // 9)
     others, left_out = others[:fit], others[fit:]
-    lines = ["".ljust(label) + "all".ljust(wide) + "".join(padded(name, 8).rjust(9) for name in others)]
+    lines = ["".ljust(label) + "all".ljust(wide) + "".join(padded(one_line(name), 8).rjust(9) for name in others)]
     done = [f"{split.completed_records}/{split.expected_records}" for split in shown.values()]
     counts = dict(zip(shown, done, strict=True))
     lines.append("records".ljust(label) + counts["all"].ljust(wide) + "".join(counts[n].rjust(9) for n in others))

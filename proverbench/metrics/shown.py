@@ -13,8 +13,8 @@ class Shown(NamedTuple):
     """Whether it is the Wilson-type one, because the bootstrap is unreliable here."""
 
 
-STAR = "* Wilson-type interval: few problems, or nearly all or none succeed, so the bootstrap is unreliable there"
-"""What the star says."""
+STAR = "* Wilson-type interval: few problems, or nearly all alike (docs/metrics.md)"
+"""What the star says: the bootstrap is unreliable there. It fits into a line of 80 columns."""
 
 
 def shown_interval(interval: Mapping[str, Any] | None) -> Shown | None:

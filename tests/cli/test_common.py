@@ -1,0 +1,254 @@
+"""What every command shares: streams that break, text that comes from anywhere, signals, faults of the system."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+
+from proverbench.cli.common import HandlesErrors
+from proverbench.cli.progress import Display
+from proverbench.cli.tables import PlainConsole, show, table
+from proverbench.errors import ConfigError
+from proverbench.pipeline import Progress
+from proverbench.rehearse import GeneratedReplies, Latency, ModelReply, Profile
+from tests.support import ROOT, problem_rows, run_process, write_config, write_rows
+
+HOSTILE = "m[/red]x [bold]y[/bold] :smile: \x1b[31mz\x07\r"
+SHOWN = r"m[/red]x [bold]y[/bold] :smile: \u001b[31mz\u0007\u000d"
+
+
+@pytest.fixture
+def inputs(tmp_path, server) -> Path:
+    write_rows(tmp_path / "problems.jsonl", problem_rows(4))
+    write_config(tmp_path / "config.toml", server.base_url)
+    return tmp_path
+
+
+RUN = "run --data problems.jsonl --config config.toml --verifier-repeats 2 --output r"
+
+
+def shell(line: str, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """A line of bash, in which ``$P`` is the command; ends as its first command ends."""
+    env = {**os.environ, "P": f"{sys.executable} -m proverbench", "PYTHONPATH": str(ROOT), **more}
+    line = f"{line}; exit ${{PIPESTATUS[0]}}"
+    return subprocess.run(["bash", "-c", line], cwd=cwd, env=env, capture_output=True, text=True, timeout=60)
+
+
+def complete(folder: Path) -> bool:
+    return json.loads((folder / "summary.json").read_bytes())["complete"]
+
+
+class TestRunWithBrokenStreams:
+    @pytest.mark.parametrize(
+        "streams",
+        [
+            pytest.param("| true", id="nobody-reads-stdout"),
+            pytest.param("2>&1 >/dev/null | true", id="nobody-reads-stderr"),
+            pytest.param("2>&1 | head -1", id="the-reader-leaves"),
+            pytest.param(">&-", id="no-stdout"),
+            pytest.param("2>&-", id="no-stderr"),
+            pytest.param("<&- >&- 2>&-", id="no-stream"),
+            pytest.param("2>/dev/full", id="stderr-full"),
+        ],
+    )
+    def test_the_exit_code_is_that_of_the_work(self, inputs, server, streams):
+        ended = shell(f"$P {RUN} {streams}", inputs)
+        assert ended.returncode == 0, ended
+        assert "Traceback" not in ended.stderr + ended.stdout
+        assert complete(inputs / "r")
+        assert server.stats()["requests"] == 12
+
+    def test_also_where_every_call_fails(self, inputs, server):
+        server.profile = Profile(faults={"400": 1.0})
+        ended = shell(f"$P {RUN} | true", inputs)
+        assert ended.returncode == 1
+        assert "incomplete; go on with" in ended.stderr
+        assert server.stats()["requests"] == 4
+
+    def test_nothing_but_the_journal_is_in_the_journal(self, inputs, server):
+        assert shell(f"$P {RUN} <&- >&- 2>&-", inputs).returncode == 0
+        for file in ("calls.jsonl", "inputs.jsonl", "records.jsonl"):
+            assert [json.loads(line) for line in (inputs / "r" / file).read_text().splitlines()]
+
+    def test_a_full_disk_behind_stdout_is_said_and_loses_nothing(self, inputs, server):
+        ended = shell(f"$P {RUN} >/dev/full", inputs)
+        assert ended.returncode == 1
+        assert "error: cannot print the scores: No space left on device; they are saved in r\n" in ended.stderr
+        assert "Traceback" not in ended.stderr
+        assert complete(inputs / "r")
+
+    def test_paths_and_progress_go_to_stderr(self, inputs, server):
+        ended = run_process(*RUN.split(), cwd=inputs)
+        assert "run folder: r\n" in ended.err
+        assert "run folder" not in ended.out
+
+
+class TestPrintingWithBrokenStreams:
+    """Of commands that only print."""
+
+    COMMANDS = (
+        "inspect p1",
+        "inspect p1 --json",
+        "score p1",
+        "score p1 --json",
+        "analyse p1 --resamples 2",
+        "compare p1 p2 --resamples 2 --permutations 1",
+        "data show problems.jsonl",
+    )
+
+    @pytest.mark.parametrize("arguments", COMMANDS)
+    def test_a_reader_who_left_is_no_fault(self, saved, arguments):
+        ended = shell(f"$P {arguments} | true", saved)
+        assert (ended.returncode, ended.stderr) == (0, "")
+
+    @pytest.mark.parametrize("arguments", COMMANDS)
+    def test_a_full_disk_is(self, saved, arguments):
+        ended = shell(f"$P {arguments} >/dev/full", saved)
+        assert ended.returncode == 1
+        assert ended.stderr.startswith("error: cannot ")
+        assert "No space left on device" in ended.stderr
+        assert ended.stderr.count("\n") == 1
+
+    def test_an_incomplete_run_is_incomplete_whoever_reads(self, saved):
+        assert shell("$P score open | true", saved).returncode == 1
+
+
+class TestForeignText:
+    def test_of_a_server_and_a_data_file(self, command, inputs, server):
+        rows = problem_rows(4)
+        for row in rows:
+            row["domain"] = "[/red]\x1b[0m" if row["domain"] == "ugd" else "[bold]"
+        write_rows(inputs / "problems.jsonl", rows)
+        generated = GeneratedReplies(vary="seed")
+        server.replies = lambda ask, before: ModelReply(
+            **{**vars(generated(ask, before)), "model": HOSTILE + str(before)}
+        )
+        output = "o[/b]\x1b[1m"
+        ended = command(*RUN.split()[:-1], output)
+        assert ended.code == 0, ended.err
+        score = command("score", output)
+        inspect = command("inspect", output)
+        for out in (ended.out, score.out):
+            assert SHOWN in " ".join(out.split())
+            assert r"[/red]\u001b[0m" in out
+            assert "[bold]" in out
+            assert r"saved in o[/b]\u001b[1m" in out
+        for text in (ended.out, ended.err, score.out, score.err, inspect.out, inspect.err):
+            assert "\x1b" not in text
+
+    def test_everything_that_a_table_holds(self):
+        out = PlainConsole(file=io.StringIO(), width=200)
+        made = table(HOSTILE, "a", HOSTILE)
+        made.add_row(HOSTILE, HOSTILE)
+        show(out, made)
+        out.print(HOSTILE)
+        assert out.file.getvalue().count(SHOWN) == 5
+        assert "\x1b" not in out.file.getvalue()
+
+    def test_a_note_on_progress(self, capsys):
+        Display(Progress(), {}, None).say(HOSTILE)
+        assert SHOWN in capsys.readouterr().err
+
+    def test_an_error(self, capsys):
+        assert ended_with(ConfigError(HOSTILE), capsys) == (2, f"error: {SHOWN}\n")
+
+
+def ended_with(fault: BaseException, capsys) -> tuple[int, str]:
+    """Exit code and stderr of a command in which this is raised."""
+
+    @click.command(cls=HandlesErrors)
+    def command() -> None:
+        raise fault
+
+    with pytest.raises(SystemExit) as ended:
+        command([])
+    return ended.value.code, capsys.readouterr().err
+
+
+class TestFaults:
+    @pytest.mark.parametrize(
+        ("fault", "told"),
+        [
+            (OSError(28, "No space left on device"), "No space left on device"),
+            (PermissionError(13, "Permission denied", "some/file"), "some/file: Permission denied"),
+            (MemoryError(), "not enough memory. What a run has saved is whole; go on with --resume"),
+            (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), None),
+        ],
+        ids=lambda value: type(value).__name__,
+    )
+    def test_of_the_system_are_one_line(self, capsys, fault, told):
+        code, err = ended_with(fault, capsys)
+        assert (code, err) == (1, f"error: {told or fault}\n")
+
+    def test_of_the_program_show_where_and_what_to_do(self, capsys):
+        code, err = ended_with(ZeroDivisionError("here"), capsys)
+        assert code == 1
+        assert "Traceback" in err
+        assert err.splitlines()[-1].startswith("error: this is a fault of the program.")
+        assert "--resume" in err.splitlines()[-1]
+
+
+class TestOutput:
+    """Where no folder can be made, nothing is begun."""
+
+    @pytest.mark.parametrize("output", ["x" * 300, "link", "/proc/nope/o", "/dev/null/o", "config.toml"])
+    def test_that_cannot_be_a_folder(self, command, inputs, server, output):
+        Path("link").symlink_to("nowhere")
+        ended = command(*RUN.split()[:-1], output)
+        assert ended.code == 2
+        assert ended.err.startswith("error: cannot make the run's folder " if output[0] in "x/" else "error: ")
+        assert ended.err.count("\n") == 1
+        assert "give another --output" in ended.err
+        assert "saved" not in ended.err
+        assert server.stats()["requests"] == 0
+
+
+class TestSignals:
+    def test_ctrl_c_while_modules_load(self, inputs):
+        """At any moment from where our own code begins; before it, Python itself is starting."""
+        script = "import proverbench.__main__ as m; m.os.write(1, b'.'); m.proverbench()"
+        codes = set()
+        for delay in (0.0, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3):
+            process = subprocess.Popen(
+                [sys.executable, "-c", script, *RUN.split(), "--dry-run"],
+                cwd=inputs,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+            )
+            process.stdout.read(1)
+            time.sleep(0.005 + delay)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+            codes.add(process.returncode)
+            assert err.strip() in (b"stopped by Ctrl-C", b"")
+        assert codes <= {130, 0}
+        assert 130 in codes
+
+    @pytest.mark.parametrize(
+        ("line", "code"),
+        [pytest.param("", 129, id="a-closed-terminal"), pytest.param("trap '' HUP; ", 0, id="nohup")],
+    )
+    def test_sighup(self, inputs, server, line, code):
+        server.profile = Profile(latency=Latency(median_s=0.2))
+        process = subprocess.Popen(
+            ["bash", "-c", f"{line}exec {sys.executable} -m proverbench {RUN}"],
+            cwd=inputs,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        while not server.log:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGHUP)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == code
+        assert (b"go on with: proverbench run --resume r" in err) is (code == 129)
+        assert complete(inputs / "r") is (code == 0)
