@@ -31,8 +31,8 @@ class OutputError(Exception):
 
     Attributes:
         reason: The system's words.
-        reader_left: Whether the reader of a pipe (less, head) had enough, or the terminal was closed. Otherwise something is
-            wrong.
+        reader_left: Whether the reader of a pipe (less, head) had enough, or the terminal was closed. Otherwise
+            something is wrong.
     """
 
     def __init__(self, fault: OSError) -> None:
