@@ -216,7 +216,8 @@ class TestStopped:
 
     def busy(self, server: RehearseServer) -> subprocess.Popen:
         process = start(*RUN)
-        wait_for(lambda: server.ledger.in_flight["all"] >= 6 and len(server.log) > 12)
+        # Twelve were answered; the six that came after them are all that is in flight.
+        wait_for(lambda: server.ledger.in_flight["all"] == 6 and len(server.log) >= 18)
         return process
 
     def test_ctrl_c_once_saves_what_is_in_flight(self, inputs, server, hold):
