@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from proverbench.batching import open_batches
 from proverbench.data import parse_shard
 from proverbench.errors import JournalError, RunMismatchError
 from proverbench.journal import now, writer
@@ -20,7 +21,7 @@ class Shards:
         paths: Their folders, in any order.
 
     Raises:
-        RunMismatchError: Says all that keeps them from being one run.
+        RunMismatchError: Says all that keeps them from being one run, or which batches are not collected yet.
         JournalError: If a folder is no run, is damaged, or is being written.
     """
 
@@ -57,6 +58,10 @@ class Shards:
             faults = self._misfits()
         if faults:
             raise RunMismatchError("\n".join(["these are not the shards of one run:", *faults]))
+        # A copied line of an open batch would let the shard and the whole collect it both, and ask again what it lacks.
+        waiting = [fault for sources in self._open for fault in _open_batches(sources)]
+        if waiting:
+            raise RunMismatchError("\n".join(["shards with open batches cannot be joined yet:", *waiting]))
 
     def _misfits(self) -> list[str]:
         """Shards that are there twice or not at all."""
@@ -123,6 +128,17 @@ def _open_idle(path: Path) -> Sources:
     if busy is not None:
         raise JournalError(f"{path} is being written by {busy}; wait for it, or stop it, and merge then")
     return Sources(path)
+
+
+def _open_batches(sources: Sources) -> Iterator[str]:
+    """What is still at a provider, and what to do about it."""
+    tool = "proverbench run" if sources.manifest.identity.task == "prover" else "verifierbench"
+    for role, batches in open_batches(sources).items():
+        for batch in batches:
+            yield (
+                f"{sources.path}: {role} batch {batch.remote or batch.id} ({len(batch.numbers):,} calls) is not "
+                f"collected; collect it with: {tool} --resume {sources.path}, or stop it with --cancel-batches added"
+            )
 
 
 def _place(sources: Sources) -> ShardPlace:

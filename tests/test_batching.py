@@ -458,6 +458,35 @@ class TestStopped:
         assert server.batches.submitted == 2
 
     @only("kind", ["openai"])
+    @pytest.mark.parametrize("closed", [(), ("--final",)], ids=["open", "closed-by-final"])
+    def test_shards_are_not_merged_while_a_batch_is_open(self, command, inputs, server, stopped_clock, closed):
+        """Otherwise shard and whole would both collect it, and both ask again what it lacks."""
+        assert command(*PROVER, "--shard", "1/2", "--output", "part1").code == 0
+        server.profile = Profile(batch=BatchProfile(duration_s=100))
+        interrupt_at_look(server, 2)
+        assert command(*PROVER, "--shard", "2/2", "--output", "part2", "--batch").code == 130
+        server.script = None
+        remote = next(line.remote for line in lines("part2") if isinstance(line, BatchLine) and line.remote)
+        if closed:
+            assert command("run", "--resume", "part2", *closed).code == 0
+        ended = command("merge", "part1", "part2", "--output", "r")
+        assert ended.code == 2
+        assert not Path("r").exists()
+        size = len(next(line.keys for line in lines("part2") if isinstance(line, BatchLine)))
+        assert (
+            f"part2: policy batch {remote} ({size} calls) is not collected; collect it with: "
+            "proverbench run --resume part2, or stop it with --cancel-batches added"
+        ) in ended.err
+        assert "part1" not in ended.err
+        stopped_clock[0] = 50
+        assert command("run", "--resume", "part2", "--cancel-batches").code == 1
+        assert command("merge", "part1", "part2", "--output", "r").code == 1
+        server.profile = Profile()
+        assert command("run", "--resume", "r", "--batch", "none").code == 0
+        assert command(*PROVER, "--output", "direct").code == 0
+        assert derived("r") == derived("direct")
+
+    @only("kind", ["openai"])
     def test_growing_directly_beside_an_open_batch(self, command, server, left_open):
         """New samples are asked at once, what the batch holds is waited for."""
         interrupt_at_look(server, 3)

@@ -23,7 +23,8 @@ def command(runs: tuple[Path, ...], output: Path) -> int:
     proverbench run … --shard 2/2 --output part2        (on another)
     proverbench merge part1 part2 --output whole
 
-    Exit codes: 0 the run is complete; 1 it is not; 2 these are not the shards of one run, nothing was written.
+    Exit codes: 0 the run is complete; 1 it is not; 2 these are not the shards of one run, or one of them has a batch
+    that is not collected; nothing was written.
     """
     from proverbench.cli.scores import print_scores
     from proverbench.merging import Shards
