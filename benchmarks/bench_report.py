@@ -2,7 +2,9 @@
 
 Run it with ``python -m benchmarks.bench_report [PROBLEMS [SAMPLES [REPEATS]]]``; the published size is 245 4 8. It
 needs an installed Chromium. Times in the browser stand beside those of an empty page of the same number of bytes,
-measured in turn; computing is processor time of the page's own process, so that a busy neighbour does not count.
+measured in turn. A page stands when it is loaded to its end, its scores can be read and have been painted; its charts
+are drawn when all of them are, in the window or below it. Computing is processor time of the page's own process, so
+that a busy neighbour does not count.
 """
 
 import base64
@@ -12,42 +14,161 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from benchmarks.measure import run
+from benchmarks.measure import python, require, run
 from benchmarks.saved import write_run
 from benchmarks.tool import Work
 from proverbench.rehearse.replies import GeneratedReplies
 from proverbench.rehearse.wire import Ask
 
+FULL = Work(245, 4, 8)
 ROUNDS = 5
 REPLY_CHARS = 3000
+FRAMES, PROOFS = 150, 60
 _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+
+
+@dataclass(slots=True)
+class Looked:
+    """What opening and using the page took, in milliseconds; one of each a round."""
+
+    stands: list[float] = field(default_factory=list)
+    """From the request until the scores have been painted and the file has been read to its end."""
+    empty: list[float] = field(default_factory=list)
+    """The same of an empty page of the same size."""
+    drawn: list[float] = field(default_factory=list)
+    """Until every chart is drawn."""
+    computing: list[float] = field(default_factory=list)
+    """Processor time until the page stands."""
+    empty_computing: list[float] = field(default_factory=list)
+    frame: list[float] = field(default_factory=list)
+    """Processor time of a frame while the list of proofs is scrolled from end to end."""
+    walk: list[float] = field(default_factory=list)
+    """From the key for the next proof until what is in sight of it has been painted, mathematics typeset."""
+    walk_computing: list[float] = field(default_factory=list)
+    """Processor time of a proof walked to, what lies below the window included."""
+
+    def ratios(self) -> list[float]:
+        """Ours to the empty page's, round by round."""
+        return [ours / theirs for ours, theirs in zip(self.stands, self.empty, strict=True)]
 
 
 def main() -> None:
     """Make the run and its page, then look at it."""
-    given = [int(argument) for argument in sys.argv[1:]] + [245, 4, 8][len(sys.argv) - 1 :]
-    work = Work(*given)
+    given = [int(argument) for argument in sys.argv[1:]]
+    work = Work(*given, *(FULL.problems, FULL.samples, FULL.repeats)[len(given) :])
+    with page_of(work) as page:
+        _say(f"{work.problems} problems × {work.samples} proofs × {work.repeats} judgments: {page.told}")
+        found = look(page.path, rounds=ROUNDS)
+    for what, times in (
+        ("the page stands", found.stands),
+        ("an empty page of its size stands", found.empty),
+        ("every chart is drawn", found.drawn),
+        ("computing until the page stands", found.computing),
+        ("computing until the empty page stands", found.empty_computing),
+        ("computing a frame of scrolling the list", found.frame),
+        ("a proof walked to is there", found.walk),
+        ("computing a proof walked to", found.walk_computing),
+    ):
+        _say(f"{what + ':':42}{statistics.median(times):7.1f} ms [{min(times):.1f}..{max(times):.1f}]")
+    _say(f"{'the page / the empty page:':42}{statistics.median(found.ratios()):7.2f} times")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page to look at, and what making it took."""
+
+    path: Path
+    told: str
+
+
+@contextmanager
+def page_of(work: Work) -> Iterator[Page]:
+    """The page of a made-up run of that size, whose replies compress as little as real ones."""
     with tempfile.TemporaryDirectory(prefix="proverbench-bench-") as scratch:
         saved = write_run(Path(scratch) / "work", work, reply_bytes=REPLY_CHARS)
         _make_unlike(saved / "calls.jsonl")
         page = Path(scratch) / "report.html"
-        command = [sys.executable, "-m", "proverbench", "report", str(saved), "-o", str(page)]
-        made = run(command)
-        if made.exit_code:
-            raise SystemExit(made.output)
-        size = page.stat().st_size
-        journal = (saved / "calls.jsonl").stat().st_size
-        _say(f"{given[0]} problems × {given[1]} proofs × {given[2]} judgments, calls.jsonl {journal / 1e6:.1f} MB")
-        _say(f"made in {made.seconds:.1f} s ({made.cpu_s:.1f} s of CPU), {made.peak_mb:.0f} MB of memory")
-        _say(f"page {size / 1e6:.1f} MB: {size / journal:.2f} of calls.jsonl")
-        empty = Path(scratch) / "empty.html"
-        _write_empty(empty, size)
-        _look(page, empty)
+        made = require(run(python("-m", "proverbench", "report", str(saved), "-o", str(page))))
+        size, journal = page.stat().st_size, (saved / "calls.jsonl").stat().st_size
+        yield Page(
+            page,
+            f"calls.jsonl {journal / 1e6:.1f} MB, page {size / 1e6:.1f} MB, "
+            f"made in {made.seconds:.1f} s ({made.cpu_s:.1f} s of CPU) with {made.peak_mb:.0f} MB of memory",
+        )
+
+
+def find_chromium() -> str | None:
+    """The browser that is measured, if one is installed."""
+    return shutil.which("chromium") or shutil.which("google-chrome")
+
+
+def look(path: Path, *, rounds: int) -> Looked:
+    """Open the page and an empty one of its size in turn, then scroll and walk through its proofs.
+
+    Raises:
+        SystemExit: If no Chromium is installed.
+    """
+    from playwright.sync_api import sync_playwright
+
+    chromium = find_chromium()
+    if chromium is None:
+        raise SystemExit("no chromium is installed (Debian: apt-get install -y chromium)")
+    empty = path.with_name("empty.html")
+    _write_empty(empty, path.stat().st_size)
+    found = Looked()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
+        _open(browser, empty, "title")  # starting the browser is in neither
+        for _ in range(rounds):
+            stands, computing, drawn = _open(browser, path, "html[data-ready=yes]", "html[data-drawn=yes]")
+            found.stands.append(stands)
+            found.computing.append(computing)
+            found.drawn.append(drawn)
+            stands, computing, _ = _open(browser, empty, "title")
+            found.empty.append(stands)
+            found.empty_computing.append(computing)
+        for _ in range(rounds):
+            _use(browser, path, found)
+        browser.close()
+    return found
+
+
+def _open(browser: Any, path: Path, ready: str, after: str = "html") -> tuple[float, float, float]:
+    """Until the page stands: by the clock, and computing; and by the clock until what comes after is there."""
+    before = _computed(browser)
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    start = time.perf_counter()
+    page.goto(path.as_uri(), wait_until="load")
+    page.wait_for_selector(ready, state="attached")
+    page.evaluate(_PAINTED)
+    stands = 1000 * (time.perf_counter() - start)
+    computed = _computed(browser) - before
+    page.wait_for_selector(after, state="attached")
+    page.evaluate(_PAINTED)
+    drawn = 1000 * (time.perf_counter() - start)
+    page.close()
+    return stands, computed, drawn
+
+
+def _use(browser: Any, path: Path, found: Looked) -> None:
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.goto(path.as_uri() + "#/proofs")
+    page.wait_for_selector("html[data-ready=yes]:not([data-typeset=no])", state="attached")
+    before = _computed(browser)
+    page.evaluate(_SCROLL)
+    found.frame.append((_computed(browser) - before) / FRAMES)
+    before = _computed(browser)
+    found.walk.append(page.evaluate(_WALK))
+    found.walk_computing.append((_computed(browser) - before) / PROOFS)
+    page.close()
 
 
 def _make_unlike(calls: Path) -> None:
@@ -71,46 +192,6 @@ def _write_empty(path: Path, size: int) -> None:
     path.write_text(start + filling + end, encoding="ascii")
 
 
-def _look(page_file: Path, empty: Path) -> None:
-    from playwright.sync_api import sync_playwright
-
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        raise SystemExit("no chromium is installed (Debian: apt-get install -y chromium)")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
-        ours, theirs = [], []
-        for _ in range(ROUNDS):
-            ours.append(_open(browser, page_file, "html[data-ready=yes]"))
-            theirs.append(_open(browser, empty, "title"))
-        (wall, cpu), (empty_wall, empty_cpu) = (_medians(times) for times in (ours, theirs))
-        _say(
-            f"opens in {wall:.0f} ms, {cpu:.0f} ms of it computing; an empty page of its size in {empty_wall:.0f} ms, "
-            f"{empty_cpu:.0f} ms computing; {wall / empty_wall:.2f} times"
-        )
-        page = browser.new_page(viewport={"width": 1400, "height": 900})
-        page.goto(page_file.as_uri() + "#/proofs")
-        page.wait_for_selector("html[data-ready=yes]")
-        for what, script, steps in (("a frame of scrolling the list", _SCROLL, 150), ("a proof walked to", _WALK, 60)):
-            before = _computed(browser)
-            page.evaluate(script)
-            _say(f"{what}: {(_computed(browser) - before) / steps:.1f} ms computing")
-        browser.close()
-
-
-def _open(browser: Any, path: Path, ready: str) -> tuple[float, float]:
-    """Milliseconds from the request for the page until it stands there: by the clock, and computing."""
-    before = _computed(browser)
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
-    start = time.perf_counter()
-    page.goto(path.as_uri())
-    page.wait_for_selector(ready, state="attached")
-    took = 1000 * (time.perf_counter() - start)
-    computed = _computed(browser) - before
-    page.close()
-    return took, computed
-
-
 def _computed(browser: Any) -> float:
     """Milliseconds of processor time that the processes of pages have taken."""
     session = browser.new_browser_cdp_session()
@@ -119,23 +200,28 @@ def _computed(browser: Any) -> float:
     return sum(1000 * float(process["cpuTime"]) for process in processes if process["type"] == "renderer")
 
 
-def _medians(times: list[tuple[float, float]]) -> tuple[float, float]:
-    return statistics.median(wall for wall, _ in times), statistics.median(cpu for _, cpu in times)
-
-
+_PAINTED = "() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(() => go())))"
 _NEXT = "const next = () => new Promise((go) => requestAnimationFrame(() => go()));"
 _SCROLL = f"""async () => {{ {_NEXT}
     const list = document.querySelector(".scroller");
-    for (let i = 0; i <= 150; i += 1) {{
-        list.scrollTop = (list.scrollHeight - list.clientHeight) * i / 150;
+    for (let i = 0; i <= {FRAMES}; i += 1) {{
+        list.scrollTop = (list.scrollHeight - list.clientHeight) * i / {FRAMES};
         await next();
     }}
 }}"""
 _WALK = f"""async () => {{ {_NEXT}
-    for (let i = 0; i < 60; i += 1) {{
+    const page = document.documentElement;
+    let took = 0;
+    for (let i = 0; i < {PROOFS}; i += 1) {{
+        const start = performance.now();
         document.dispatchEvent(new KeyboardEvent("keydown", {{ key: "j", bubbles: true }}));
-        do await next(); while (document.documentElement.matches("[data-ready=no], [data-typeset=no]"));
+        const there = () => document.querySelector(".position").textContent.startsWith(`${{i + 2}} of`);
+        do await next(); while (!there() || page.matches("[data-ready=no], [data-typeset=no]"));
+        await next();  // painted
+        took += performance.now() - start;
+        while (page.matches("[data-typeset=no]")) await next();  // what lies below the window
     }}
+    return took / {PROOFS};
 }}"""
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks import tool
+from benchmarks import bench_report, tool
 from benchmarks.measure import Results, Usage, cores, mock, python, require, run
 from benchmarks.mock import latencies
 from benchmarks.saved import write_run
@@ -280,6 +280,22 @@ def startup(results: Results, options: Options) -> None:
             results.add("start-up", f"{what}: CPU", [usage.cpu_s for usage in usages], "s")
 
 
+def report(results: Results, options: Options) -> None:
+    """The page of a full ProverBench run in Chromium: opening, scrolling, walking from proof to proof."""
+    if bench_report.find_chromium() is None:
+        results.add("report", "left out: no chromium is installed", [float("nan")], "")
+        return
+    with bench_report.page_of(Work(20, 4, 8) if options.quick else bench_report.FULL) as page:
+        size = page.path.stat().st_size / 1e6
+        found = bench_report.look(page.path, rounds=options.rounds)
+    results.add("report", f"page of {size:.1f} MB stands, scores readable", found.stands, "ms")
+    results.add("report", "empty page of its size", found.empty, "ms")
+    results.add("report", "page stands / empty page", found.ratios(), "×", "about 1")
+    results.add("report", "every chart drawn", found.drawn, "ms")
+    results.add("report", "a frame of scrolling the list, computing", found.frame, "ms", "under 16")
+    results.add("report", "a proof walked to", found.walk, "ms", "under 100")
+
+
 SUITES: dict[str, Callable[[Results, Options], None]] = {
     "startup": startup,
     "throughput": throughput,
@@ -287,4 +303,5 @@ SUITES: dict[str, Callable[[Results, Options], None]] = {
     "memory": memory,
     "lag": lag,
     "offline": offline,
+    "report": report,
 }

@@ -279,6 +279,7 @@ def _overview(run: _Run) -> dict[str, Any]:
         "protocol": summary.protocol,
         "scored_by": summary.scored_by,
         "tool": manifest.operation.get("tool"),
+        "imported": _imported(manifest),
         "roles": [
             {
                 "role": role,
@@ -312,6 +313,14 @@ def _overview(run: _Run) -> dict[str, Any]:
         "warnings": summary.warnings,
         "splits": {name: _split(run, name) for name in splits(run.rows.values())},
     }
+
+
+def _imported(manifest: Manifest) -> dict[str, Any] | None:
+    """What the published evaluator said of a run that it made; None for a run of our own."""
+    origin = manifest.operation.get("imported")
+    if origin is None:
+        return None
+    return {name: origin.get(name) for name in ("evaluator_version", "run_id", "code_sha256")}
 
 
 def _asked(run: _Run) -> dict[str, int]:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 _ASSETS = files("proverbench.report") / "assets"
 _PAGE = files("proverbench.report") / "page"
@@ -96,16 +96,13 @@ def page_parts(
         connect: Whether the page may fetch from where it was loaded (``proverbench view``).
     """
     styles = [page_file("page.css"), style] if style else [page_file("page.css")]
-    scripts = []
-    if math:
-        styles.insert(0, katex_css())
-        scripts.append(asset("katex.min.js").decode())
-    if plots:
-        scripts += [asset("d3.min.js").decode(), asset("plot.umd.min.js").decode()]
-    scripts += [page_file("page.js"), script]
-    for text in scripts:
+    scripts = [page_file("page.js"), script]
+    libraries = list(_libraries(math=math, plots=plots))
+    allowed_scripts = scripts + [text for library in libraries for text in library.scripts]
+    allowed_styles = styles + [text for library in libraries for text in (*library.styles, *library.makes_styles)]
+    for text in allowed_scripts:
         _refuse_tags(text)
-    policy = content_policy(scripts, [*styles, _PLOT_STYLE] if plots else styles, connect=connect)
+    policy = content_policy(allowed_scripts, allowed_styles, connect=connect)
     yield "<!doctype html>\n"
     yield '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'
@@ -122,12 +119,36 @@ def page_parts(
     yield f'<header class="bar"><h1>{html.escape(title)}</h1></header>\n'
     yield '<main id="main" tabindex="-1"><noscript><p>This page needs JavaScript, which it carries itself.</p>'
     yield "</noscript></main>\n"
+    # What the page shows first comes first, so that it stands while the browser still reads the rest.
     yield f'<script type="application/gzip" id="model">{model}</script>\n'
-    for number, chunk in chunks:
-        yield f'<script type="application/gzip" id="chunk-{number}">{chunk}</script>\n'
     for text in scripts:
         yield f"<script>{text}</script>\n"
+    for library in libraries:
+        yield f'<template id="library-{library.name}">'
+        yield from (f"<style>{text}</style>" for text in library.styles)
+        yield from (f"<script>{text}</script>" for text in library.scripts)
+        yield "</template>\n"
+    for number, chunk in chunks:
+        yield f'<script type="application/gzip" id="chunk-{number}">{chunk}</script>\n'
     yield "</body>\n</html>\n"
+
+
+class _Library(NamedTuple):
+    """What the page carries inert, in a template, until it is wanted: page.js then moves it into the document."""
+
+    name: str
+    styles: list[str]
+    scripts: list[str]
+    makes_styles: list[str]
+    """Style sheets that its scripts put into the page."""
+
+
+def _libraries(*, math: bool, plots: bool) -> Iterator[_Library]:
+    if math:
+        yield _Library("math", [katex_css()], [asset("katex.min.js").decode()], [])
+    if plots:
+        scripts = [asset("d3.min.js").decode(), asset("plot.umd.min.js").decode()]
+        yield _Library("plots", [], scripts, [_PLOT_STYLE])
 
 
 def content_policy(scripts: Iterable[str], styles: Iterable[str], *, connect: bool = False) -> str:

@@ -2,7 +2,7 @@
 /* The shell of every page: PB, what a page's own script builds with.
 
    PB.model()                 promise of the page's model            PB.chunk(n)   promise of chunk n
-   PB.has(n)                  whether chunk n is in this file        PB.h(tag, attributes, ...children)   an element
+   PB.has(n)                  promise: is chunk n in this file?      PB.h(tag, attributes, ...children)   an element
    PB.text(source, options)   prose with mathematics, as an element  PB.raw(source)   verbatim text, as an element
    PB.table({...})            a sortable table                       PB.chart({...})  a figure with its numbers as CSV
    PB.bar({...})              the top bar: links, theme, help        PB.copy(text)    to the clipboard
@@ -27,8 +27,14 @@ const PB = (() => {
     return reply.json();
   }
 
-  const packedChunk = (number) => document.getElementById(`chunk-${number}`);
-  const has = (number) => packedChunk(number) !== null;
+  // The page's script runs while the browser still reads what stands behind it: libraries and chunks.
+  const parsed = new Promise((go) => {
+    if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", () => go());
+    else go();
+  });
+
+  const packedChunk = async (number) => (await parsed, document.getElementById(`chunk-${number}`));
+  const has = async (number) => (await packedChunk(number)) !== null;
 
   async function model() {
     const packed = document.getElementById("model").textContent;
@@ -38,13 +44,34 @@ const PB = (() => {
   const kept = new Map(); // unpacked chunks, the latest used last
   function chunk(number, version = "") {
     const name = `${number}/${version}`;
-    const found = kept.get(name) ?? (has(number) ? unpack(packedChunk(number).textContent) : fetched(`chunk/${number}.json?v=${encodeURIComponent(version)}`));
+    const found = kept.get(name) ?? packedChunk(number).then((packed) => (packed ? unpack(packed.textContent) : fetched(`chunk/${number}.json?v=${encodeURIComponent(version)}`)));
     kept.delete(name);
     kept.set(name, found);
     found.catch(() => kept.delete(name));
     if (kept.size > 8) kept.delete(kept.keys().next().value);
     return found;
   }
+
+  // ------------------------------------------------------------ libraries
+
+  /* KaTeX ("math") and D3 with Plot ("plots") lie in templates, which cost next to nothing. Moved into the document,
+     their scripts run at once: they are those that the parser made, and that the page's policy knows by their hashes. */
+  function load(name) {
+    const template = document.readyState === "loading" ? null : document.getElementById(`library-${name}`);
+    if (!template) return; // not there yet, there already, or a page without it
+    document.head.append(template.content);
+    template.remove();
+    if (name === "plots") for (const shape of unshaped.splice(0)) shape();
+  }
+
+  const loaded = new Promise((go) => {
+    if (document.readyState === "complete") go();
+    else window.addEventListener("load", () => go());
+  });
+  const idle = () => new Promise((go) => (window.requestIdleCallback ? requestIdleCallback(() => go(), { timeout: 500 }) : setTimeout(go, 50)));
+
+  // Once the page stands and nothing else is to be done, so that the first proof that is looked at need not wait.
+  loaded.then(idle).then(idle).then(() => load("math"));
 
   // ------------------------------------------------------------ elements
 
@@ -136,7 +163,8 @@ const PB = (() => {
       .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)))
       .replace(/[\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]/g, (c) => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 
-  const formulas = new WeakMap(); // a text -> its formulas, not typeset while it is far from the window
+  const GROUP = 8; // formulas that are typeset together
+  const groups = new WeakMap(); // the first formula of a group -> the group, not typeset while it is far from the window
   const waiting = []; // formulas to typeset now
   let scheduled = false;
 
@@ -144,44 +172,52 @@ const PB = (() => {
     (entries) => {
       for (const { isIntersecting, target } of entries) if (isIntersecting) demand(target);
     },
-    { rootMargin: "800px 0px" },
+    { rootMargin: "600px 0px" },
   );
 
   function demand(node) {
     near.unobserve(node);
     node.classList.remove("untypeset");
-    waiting.push(...(formulas.get(node) ?? []));
-    formulas.delete(node);
+    waiting.push(...(groups.get(node) ?? []));
+    groups.delete(node);
     if (waiting.length && !scheduled) {
       scheduled = true;
       document.documentElement.dataset.typeset = "no";
-      setTimeout(() => settle(25));
+      parsed.then(() => setTimeout(() => settle(25)));
     }
   }
 
   function text(source, { tag = "div", className = "prose" } = {}) {
     const node = h(tag, { class: className });
     const found = [];
-    for (const piece of pieces(source ?? "")) {
+    const cut = pieces(source ?? "");
+    cut.forEach((piece, at) => {
       if (piece.text !== undefined) {
         node.append(visible(piece.text));
-        continue;
+        return;
       }
       const span = h("span", { class: piece.display ? "math display" : "math" }, visible(piece.source));
-      node.append(span);
+      // A full stop must not begin a line; a browser would break before it.
+      const [stop] = (!piece.display && piece.source.length < 40 && cut[at + 1]?.text?.match(/^[.,;:!?)]+/)) || [""];
+      if (stop) cut[at + 1] = { text: cut[at + 1].text.slice(stop.length) };
+      node.append(stop ? h("span", { class: "bound" }, span, stop) : span);
       if (piece.formula.length > LONGEST_FORMULA) asSource(span, piece, "too long to typeset");
-      else if (typeof katex !== "undefined") found.push([span, piece]);
-    }
-    if (found.length) {
-      formulas.set(node, found);
-      node.classList.add("untypeset");
-      near.observe(node);
+      else found.push([span, piece]);
+    });
+    for (let at = 0; at < found.length; at += GROUP) {
+      const [first] = found[at];
+      groups.set(first, found.slice(at, at + GROUP));
+      first.classList.add("untypeset");
+      near.observe(first);
     }
     return node;
   }
 
   /* Typeset what is wanted, for at most so many milliseconds; the rest follows when the browser is free. */
   function settle(budget) {
+    if (document.readyState === "loading") return; // demand() has seen to it that this is called later
+    if (waiting.length) load("math");
+    if (typeof katex === "undefined") waiting.length = 0; // a page without KaTeX shows the source
     const deadline = performance.now() + budget;
     while (waiting.length && performance.now() < deadline) {
       const [span, piece] = waiting.shift();
@@ -194,7 +230,9 @@ const PB = (() => {
 
   /* Typeset at once what can be seen, so that nobody sees it change. */
   function settleSeen(budget) {
-    for (const node of document.querySelectorAll(".untypeset")) if (node.getBoundingClientRect().top < innerHeight) demand(node);
+    for (const node of document.querySelectorAll(".untypeset")) {
+      if (!node.closest("details:not([open])") && node.getBoundingClientRect().top < innerHeight) demand(node);
+    }
     settle(budget);
   }
 
@@ -244,7 +282,8 @@ const PB = (() => {
   // ------------------------------------------------------------ numbers
 
   const percent = (share, digits = 1) => (share === null || share === undefined ? "–" : `${(100 * share).toFixed(digits)} %`);
-  const number = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en-US"));
+  // Not toLocaleString: that loads the browser's tables of languages, which takes longer than all else on a page.
+  const number = (value) => (value === null || value === undefined ? "–" : String(value).replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ",")));
 
   function csv(rows) {
     const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
@@ -381,11 +420,12 @@ const PB = (() => {
   function undrawn(redraw) {
     charts.add(redraw);
     document.documentElement.dataset.drawn = "no";
-    if (!drawing) setTimeout(drawNext);
+    if (!drawing) loaded.then(() => setTimeout(drawNext));
     drawing = true;
   }
 
   function drawNext() {
+    load("plots");
     const [redraw] = charts;
     charts.delete(redraw);
     redraw?.();
@@ -395,7 +435,8 @@ const PB = (() => {
   }
 
   window.addEventListener("beforeprint", () => {
-    for (const redraw of charts) redraw();
+    load("plots");
+    if (typeof Plot !== "undefined") for (const redraw of charts) redraw();
     for (const node of document.querySelectorAll(".untypeset")) demand(node);
     settle(30_000);
   });
@@ -409,12 +450,15 @@ const PB = (() => {
     line.setAttribute("stroke-width", 2);
     if (dashed) line.setAttribute("stroke-dasharray", "4 3");
     const mark = document.createElementNS(svg.namespaceURI, "path");
-    mark.setAttribute("d", d3.symbol(symbolType(series), 40)());
     mark.setAttribute("fill", colour(series));
+    const shape = () => mark.setAttribute("d", d3.symbol(symbolType(series), 40)());
+    if (typeof d3 === "undefined") unshaped.push(shape);
+    else shape();
     svg.append(line, mark);
     return svg;
   }
 
+  const unshaped = []; // swatches that wait for D3
   const symbolType = (series) => d3[`symbol${symbol(series)[0].toUpperCase()}${symbol(series).slice(1)}`];
 
   // ------------------------------------------------------------ the bar

@@ -31,6 +31,7 @@
   };
   const HEADLINE = { prover: "pessimistic", verifier: "rough_bal_f1" };
   const label = (metric) => METRICS[metric]?.[0] ?? metric;
+  const plural = (count, one) => `${number(count)} ${one}${count === 1 ? "" : "s"}`;
 
   // ------------------------------------------------------------ marks of judgments
 
@@ -45,10 +46,10 @@
 
   function marksOf(marks, compact = false) {
     if (compact && marks.length > 10) {
-      const counts = Map.groupBy(marks, kind);
-      return ["accept", "reject", "invalid", "missing"]
-        .filter((name) => counts.has(name))
-        .map((name) => h("span", { class: `tally ${name}` }, `${{ accept: "✓", reject: "✗", invalid: "!", missing: "·" }[name]}${counts.get(name).length}`));
+      const counts = counted(marks);
+      return Object.entries({ accept: "✓", reject: "✗", invalid: "!", missing: "·" })
+        .filter(([name]) => counts[name])
+        .map(([name, shown]) => h("span", { class: `tally ${name}` }, `${shown}${counts[name]}`));
     }
     return marks.map((mark) => h("span", { class: `mark ${kind(mark)}` }, sign(mark)));
   }
@@ -64,9 +65,14 @@
     );
   }
 
-  function tally(marks) {
+  function counted(marks) {
     const counts = { accept: 0, reject: 0, invalid: 0, missing: 0 };
     for (const mark of marks) counts[kind(mark)] += 1;
+    return counts;
+  }
+
+  function tally(marks) {
+    const counts = counted(marks);
     const said = [`${counts.accept} of ${marks.length} accept`];
     if (counts.reject) said.push(`${counts.reject} reject`);
     if (counts.invalid) said.push(`${counts.invalid} invalid`);
@@ -103,15 +109,22 @@
     accepted: ["Accepted by all judgments", (item, runs) => runs.some(([, why, marks]) => !why && marks.length > 0 && marks.every((m) => m === ACCEPTS))],
     rejected: ["Rejected by a judgment", (item, runs) => runs.some(([, , marks]) => marks.some((m) => m >= 0))],
     split: [
-      "Judges disagree",
+      "One judge accepts, one rejects",
       (item, runs) => runs.some(([, , marks]) => marks.includes(ACCEPTS)) && runs.some(([, , marks]) => marks.some((m) => m >= 0)),
+    ],
+    differ: [
+      "Judges differ: verdict or step",
+      (item, runs) => {
+        const said = item.marks.find((m) => m >= ACCEPTS);
+        return runs.some(([, , marks]) => marks.some((m) => m >= ACCEPTS && m !== said));
+      },
     ],
     invalid: ["With an invalid judgment", (item, runs) => runs.some(([, , marks]) => marks.some((m) => m <= INVALID_FROM))],
     failed: ["Without a valid proof", (item, runs) => runs.some(([, why]) => why && why !== "pending")],
     unanswered: ["Not fully answered", (item, runs) => runs.some(([, why, marks]) => why === "pending" || marks.includes(MISSING))],
   };
   const HUMAN = {
-    "": ["Any human verdict", () => true],
+    "": ["Human: any", () => true],
     right: ["Human: right", (item) => item.label === -1],
     wrong: ["Human: wrong", (item) => item.label !== null && item.label >= 0],
     differs: [
@@ -170,7 +183,7 @@
     const ends = range(interval);
     return h(
       "span",
-      { class: "score", title: interval?.unreliable ? `Wilson interval, because ${interval.unreliable}` : interval ? `95 % interval, ${interval.n} problems` : null },
+      { class: "score", title: interval?.unreliable ? `Wilson interval, because ${interval.unreliable}` : interval ? `95 % interval, ${plural(interval.n, "problem")}` : null },
       percent(value, digits),
       ends ? h("span", { class: "ends" }, ` [${(100 * ends[0]).toFixed(1)}, ${(100 * ends[1]).toFixed(1)}]${interval.unreliable ? "*" : ""}`) : null,
     );
@@ -228,8 +241,8 @@
   function subtitle(run) {
     const asked =
       run.task === "prover"
-        ? `${number(run.rows)} problems × ${run.samples} ${run.samples === 1 ? "proof" : "proofs"} × ${run.repeats} ${run.repeats === 1 ? "judgment" : "judgments"}`
-        : `${number(run.rows)} proofs that people have checked × ${run.repeats} ${run.repeats === 1 ? "judgment" : "judgments"}`;
+        ? `${plural(run.rows, "problem")} × ${plural(run.samples, "proof")} × ${plural(run.repeats, "judgment")}`
+        : `${plural(run.rows, "proof")} that people have checked × ${plural(run.repeats, "judgment")}`;
     return [run.task === "prover" ? [h("b", null, roleOf(run, "policy").model), " writes, "] : null, h("b", null, roleOf(run, "verifier").model), " judges", run.meta ? [", ", h("b", null, roleOf(run, "meta").model), " grades the explanations"] : null, ` · ${asked}`, dates(run) ? ` · ${dates(run)}` : null];
   }
 
@@ -243,6 +256,7 @@
         { class: "heading" },
         h("h2", { id: "glance" }, `${TASKS[run.task]}: ${run.name}`),
         h("span", { class: run.complete ? "chip good" : "chip bad" }, run.complete ? "complete" : "UNFINISHED"),
+        run.imported ? h("span", { class: "chip", title: "Made by the published evaluator, and imported" }, "imported") : null,
         runPicker(),
       ),
       h("p", { class: "lead" }, subtitle(run)),
@@ -262,9 +276,10 @@
       { class: "callout bad", role: "note" },
       h("b", null, "This run is unfinished. "),
       missing.length ? `Still to be answered: ${missing.join(", ")}. ` : "",
-      "A split has scores only when every call of it is answered; go on with ",
-      h("code", null, "proverbench run --resume"),
-      head.live ? ". This page follows the run." : ".",
+      "A split has scores only when every call of it is answered; ",
+      run.imported
+        ? "finish it with the evaluator that made it, and import it again."
+        : ["go on with ", h("code", null, run.task === "prover" ? "proverbench run --resume" : "verifierbench --resume"), head.live ? ". This page follows the run." : "."],
     );
   }
 
@@ -273,9 +288,9 @@
     const value = split.metrics?.[metric];
     const interval = split.intervals?.[metric];
     const bounds = split.bounds?.[metric];
-    const title = h("h3", null, name === "all" ? "All problems" : name, h("span", { class: "of" }, run.task === "prover" ? `${number(split.selected_rows)} problems` : `${number(split.selected_rows)} proofs`));
+    const title = h("h3", null, name !== "all" ? name : run.task === "prover" ? "All problems" : "All proofs", h("span", { class: "of" }, plural(split.selected_rows, run.task === "prover" ? "problem" : "proof")));
     if (!split.metrics) {
-      const why = split.selected_rows ? `${number(split.completed_records)} of ${number(split.expected_records)} proofs done` : "no rows";
+      const why = split.selected_rows ? `${number(split.completed_records)} of ${plural(split.expected_records, "proof")} done` : "no rows";
       return h("div", { class: "card" }, title, h("p", { class: "big none" }, "no score yet"), h("p", null, why));
     }
     if (value === null || value === undefined) {
@@ -290,7 +305,7 @@
       h("p", { class: "ci" }, "95 % interval ", h("b", null, between(interval)), interval?.unreliable ? h("span", { title: interval.unreliable }, " (Wilson*)") : null),
       intervalBar(value, interval),
       bounds && bounds.high - bounds.low > 0.0005
-        ? h("p", { class: "small" }, `${percent(bounds.high)} if the ${number(bounds.invalid)} invalid judgments had all been in its favour`)
+        ? h("p", { class: "small" }, `${percent(bounds.high)} had ${bounds.invalid === 1 ? "the invalid judgment" : `all ${number(bounds.invalid)} invalid judgments`} been in its favour`)
         : null,
       run.task === "prover"
         ? h("p", { class: "small" }, `${label("pass_any_sample")}: `, score(split.metrics.pass_any_sample, split.intervals?.pass_any_sample))
@@ -337,7 +352,8 @@
     const links = [
       [{ show: "accepted" }, "accepted by every judgment"],
       [{ show: "rejected" }, "rejected by a judgment"],
-      [{ show: "split" }, run.repeats > 1 || head.runs.length > 1 ? "where judges disagree" : null],
+      [{ show: "split" }, run.repeats > 1 || head.runs.length > 1 ? "where one judge accepts and another rejects" : null],
+      [{ show: "differ" }, run.repeats > 1 || head.runs.length > 1 ? "where judges differ in verdict or step" : null],
       [{ human: "false-accept" }, run.task === "verifier" ? "wrong, but accepted" : null],
       [{ human: "false-reject" }, run.task === "verifier" ? "right, but rejected" : null],
       [{ human: "elsewhere" }, run.task === "verifier" ? "error found elsewhere" : null],
@@ -358,7 +374,7 @@
 
   function notes(run) {
     const sentences = [...run.warnings];
-    if (run.closed_unanswered) sentences.unshift(`${run.closed_unanswered} unanswered calls were closed as zero credit (--final)`);
+    if (run.closed_unanswered) sentences.unshift(`${plural(run.closed_unanswered, "unanswered call")} closed as zero credit (--final)`);
     return h("div", { class: "callout warn", role: "note" }, h("b", null, "Read with this in mind"), h("ul", null, sentences.map((sentence) => h("li", null, PB.visible(sentence)))));
   }
 
@@ -420,15 +436,23 @@
         value: (run) => run.splits[name]?.metrics?.[metric] ?? null,
         show: (run) => score(run.splits[name]?.metrics?.[metric], run.splits[name]?.intervals?.[metric]),
       })),
-      runs.length > 1 && { key: "rank", label: "Rank", title: "The ranks that the differences shown below allow", numeric: true, value: (run) => rank(run)?.best ?? null, show: (run) => (rank(run) ? (rank(run).best === rank(run).worst ? rank(run).best : `${rank(run).best}–${rank(run).worst}`) : "–") },
+      runs.length > 1 && { key: "rank", label: "Rank", title: "The ranks that the differences shown below allow", numeric: true, value: (run) => rank(run)?.best ?? null, show: (run) => (rank(run) ? (rank(run).best === rank(run).worst ? rank(run).best : `${rank(run).best}–${rank(run).worst}`) : "no rank") },
       { key: "valid", label: "Valid judgments", numeric: true, value: (run) => run.splits.all?.metrics?.verifier_valid_rate ?? null, show: (run) => percent(run.splits.all?.metrics?.verifier_valid_rate) },
       { key: "cost", label: "Cost", numeric: true, value: (run) => costOf(run)?.usd ?? null, show: (run) => costWords(run) },
     ].filter(Boolean);
     return [
       h("h2", null, runs.length > 1 ? `${TASKS[task]} leaderboard` : TASKS[task]),
-      table({ caption: runs.length > 1 ? "Scores with 95 % intervals; a rank interval holds every rank that the shown differences allow." : "Scores with 95 % intervals.", columns, rows: runs, sort: { key: "split-all", descending: true } }),
+      table({ caption: boardCaption(runs, compared, runs.every(rank)), columns, rows: runs, sort: { key: "split-all", descending: true } }),
       runs.length > 1 ? pairs(task, splits) : null,
     ];
+  }
+
+  function boardCaption(runs, compared, ranked) {
+    if (runs.length < 2) return "Scores with 95 % intervals.";
+    const holds = "Scores with 95 % intervals; a rank interval holds every rank that the shown differences allow.";
+    if (ranked) return holds;
+    if (compared.length > 1) return "Scores with 95 % intervals. No ranks: not all of these runs may be compared with one another (see below).";
+    return `${compared.length ? holds : "Scores with 95 % intervals."} No rank: a run that is not finished, or may not be compared with the others (see below).`;
   }
 
   function pairs(task, splits) {
@@ -442,7 +466,7 @@
         if (comparison.reason) return h("p", { class: "callout warn" }, h("b", null, `Not compared: ${comparison.runs.join(", ")}. `), PB.visible(comparison.reason));
         const left = Object.entries(comparison.left_out).filter(([, lost]) => lost);
         const shown = table({
-          caption: `Split ${comparison.split}: first minus second, on the ${number(comparison.problems)} problems that all runs have${left.length ? ` (left out: ${left.map(([name, lost]) => `${lost} of ${name}`).join(", ")})` : ""}; p by exchanging runs within problems, adjusted by Holm over the pairs of a metric.`,
+          caption: `Split ${comparison.split}: first minus second, on the ${plural(comparison.problems, "problem")} that all runs have${left.length ? ` (left out: ${left.map(([name, lost]) => `${lost} of ${name}`).join(", ")})` : ""}; p by exchanging runs within problems, adjusted by Holm over the pairs of a metric.`,
           columns: [
             { key: "metric", label: "Metric", show: (row) => label(row.metric) },
             { key: "first", label: "First" },
@@ -552,7 +576,7 @@
   const legendOf = (entries) => entries.map(({ run, series }) => ({ label: run.name, series }));
   const low = (row) => range(row.interval)?.[0] ?? row.value;
   const high = (row) => range(row.interval)?.[1] ?? row.value;
-  const points = (difference) => `${difference >= 0 ? "+" : "−"}${Math.abs(100 * difference).toFixed(1)} points`;
+  const points = (difference) => (Math.abs(difference) < 0.0005 ? "no change" : `${difference > 0 ? "+" : "−"}${Math.abs(100 * difference).toFixed(1)} points`);
 
   /* The score with the first 1, 2, ... R judgments: was R needed? */
   function repeatsPlot(entries, run) {
@@ -568,8 +592,10 @@
     if (own.length < 2) return null;
     const last = own.at(-1);
     const [first, before] = [own[0], own.at(-2)];
+    const moved = last.value - before.value;
+    const lastOne = Math.abs(moved) < 0.0005 ? "did not change the score" : `changed the score by ${points(moved)}`;
     const says = prover
-      ? `One judgment alone would have given ${percent(first.value)}, all ${last.r} give ${percent(last.value)}. The last one changed the score by ${points(last.value - before.value)}${Math.abs(last.value - before.value) < 0.005 ? ", so fewer would have done nearly as well" : ", so it still mattered"}.`
+      ? `One judgment alone would have given ${percent(first.value)}, all ${last.r} give ${percent(last.value)}. The last one ${lastOne}${Math.abs(moved) < 0.005 ? ", so fewer would have done nearly as well" : ", so it still mattered"}.`
       : `A majority of ${last.r} judgments gives a balanced F1 of ${percent(last.value)}, a single one ${percent(first.value)} (${points(last.value - first.value)}). An even r needs more than half.`;
     return chart({
       title: prover ? `Was R = ${last.r} needed? Pessimistic score against r` : "Majority vote against the number of judgments r",
@@ -626,7 +652,7 @@
 
   /* Harmonic mean f of x and y: y = f x / (2x - f). */
   function isoCurves() {
-    return [0.2, 0.4, 0.6, 0.8].flatMap((f) => d3.range(f / 2 + 0.001, 1.0001, 0.005).map((x) => ({ f, x, y: (f * x) / (2 * x - f) })).filter(({ y }) => y <= 1 && y >= 0));
+    return [0.2, 0.4, 0.6, 0.8].flatMap((f) => Array.from({ length: Math.ceil((1 - f / 2) / 0.005) }, (_, at) => f / 2 + 0.001 + 0.005 * at).map((x) => ({ f, x, y: (f * x) / (2 * x - f) })).filter(({ y }) => y <= 1 && y >= 0));
   }
 
   function ratesPlot(entries) {
@@ -752,7 +778,7 @@
           marks: [
             Plot.ruleY(rows, { y: "group", x1: 0, x2: 1, stroke: "var(--line)" }),
             Plot.ruleY(rows.filter((row) => row.low !== null), { y: "group", x1: "low", x2: "high", stroke: "var(--series-1)", strokeWidth: 3, strokeOpacity: 0.55, strokeLinecap: "round" }),
-            Plot.dot(rows, tip({ y: "group", x: "value", r: 4.5, fill: (row) => (row.note ? "var(--raised)" : "var(--series-1)"), stroke: "var(--series-1)", strokeWidth: 1.5, title: (row) => `${row.group}\n${label(row.metric)} ${percent(row.value)}${row.low === null ? "" : `\n${percent(row.low)} to ${percent(row.high)}`}\n${row.proofs} proofs, ${row.problems} problems` })),
+            Plot.dot(rows, tip({ y: "group", x: "value", r: 4.5, fill: (row) => (row.note ? "var(--raised)" : "var(--series-1)"), stroke: "var(--series-1)", strokeWidth: 1.5, title: (row) => `${row.group}\n${label(row.metric)} ${percent(row.value)}${row.low === null ? "" : `\n${percent(row.low)} to ${percent(row.high)}`}\n${plural(row.proofs, "proof")}, ${plural(row.problems, "problem")}` })),
           ],
           color: { type: "identity" },
         });
@@ -861,12 +887,15 @@
   function details(run) {
     const facts = [
       ["Run", [h("code", { title: run.run_id }, run.run_id.slice(0, 16) || "–"), copyButton("Copy the run's id", () => run.run_id)]],
-      ["Data", [`${number(run.rows)} rows`, run.domain ? `, domain ${run.domain}` : "", run.limit ? `, first ${run.limit}` : "", run.shard ? `, shard ${run.shard}` : "", ", SHA-256 ", hash(run.data_sha256)]],
+      ["Data", [plural(run.rows, "row"), run.domain ? `, domain ${run.domain}` : "", run.limit ? `, first ${run.limit}` : "", run.shard ? `, shard ${run.shard}` : "", ", SHA-256 ", hash(run.data_sha256)]],
       run.proofs_sha256 ? ["Given proofs", ["SHA-256 ", hash(run.proofs_sha256)]] : null,
       ["Protocol", `${run.protocol}; reference solution ${run.use_reference_solution ? "shown" : "not shown"} to the judge; neutralising ${run.neutralise ? "on" : "off"}`],
       ["Dates", run.sessions.length ? run.sessions.map((session) => h("div", null, `${session.start.slice(0, 19).replace("T", " ")} to ${session.end.slice(0, 19).replace("T", " ")} UTC: ${number(session.calls)} answered${session.unanswered ? `, ${number(session.unanswered)} unanswered` : ""}${session.stop ? `; ${session.stop}` : ""}`)) : "–"],
       ["Time", run.seconds ? duration(run.seconds) : "–"],
       ["Cost", costWords(run)],
+      run.imported
+        ? ["Imported", [`from the published evaluator ${run.imported.evaluator_version ?? ""}; its run `, hash(run.imported.run_id), ", its code ", hash(run.imported.code_sha256), ". It keeps no times of calls."]]
+        : null,
       ["Made with", [run.tool ?? "–", `; scored by ${run.scored_by}; page by ${head.made_by}`]],
     ].filter(Boolean);
     return h(
@@ -881,10 +910,10 @@
           { key: "model", label: "Model" },
           { key: "kind", label: "Kind" },
           { key: "generation", label: "Generation", show: (row) => h("code", null, Object.entries(row.generation).map(([key, value]) => `${key} = ${JSON.stringify(value)}`).join(", ") || "defaults") },
-          { key: "prompt", label: "Prompt", show: (row) => (row.prompt_sha256 ? [hash(row.prompt_sha256), row.own_prompt ? " proverbench's own" : " your own"] : "–") },
+          { key: "prompt", label: "Prompt", show: (row) => (row.prompt_sha256 ? [hash(row.prompt_sha256), row.own_prompt ? " proverbench's own" : run.imported ? "" : " your own"] : "–") },
           { key: "calls", label: "Answered", numeric: true, show: (row) => number(run.calls[row.role]?.calls ?? 0) },
           { key: "tokens", label: "Tokens in / out", numeric: true, show: (row) => (run.usage[row.role] ? `${number(run.usage[row.role].input ?? 0)} / ${number(run.usage[row.role].output ?? 0)}` : "–") },
-          { key: "latency", label: "Mean / longest", numeric: true, show: (row) => (run.calls[row.role]?.calls ? `${duration(run.calls[row.role].latency_s / run.calls[row.role].calls)} / ${duration(run.calls[row.role].latency_max_s)}` : "–") },
+          { key: "latency", label: "Mean / longest", numeric: true, show: (row) => (run.calls[row.role]?.latency_max_s ? `${duration(run.calls[row.role].latency_s / run.calls[row.role].calls)} / ${duration(run.calls[row.role].latency_max_s)}` : "–") },
         ],
         rows: run.roles,
       }),
@@ -909,7 +938,7 @@
     const distinct = (values) => [...new Set(values)].filter((value) => value !== "").sort();
     const reasons = distinct([...head.index.reasons, ...items.flatMap((item) => item.runs.map(([, why]) => why ?? ""))]).filter((reason) => reason !== "pending");
     const named = (of) => Object.entries(of).map(([value, [shown]]) => [value, shown]);
-    const search = h("input", { type: "search", placeholder: "Search texts  ( / )", "aria-label": "Search in problems, proofs and judgments", oninput: debounce((event) => apply({ text: event.target.value.trim() }), 250) });
+    const search = h("input", { type: "search", placeholder: head.files ? "Search names, openings, this part  ( / )" : "Search texts  ( / )", "aria-label": "Search in problems, proofs and judgments", oninput: debounce((event) => apply({ text: event.target.value.trim() }), 250) });
     const hits = h("p", { class: "hits", role: "status" });
     const rows = h("ol", { class: "rows", "aria-label": "Proofs" });
     const scroller = h("div", { class: "scroller", onscroll: () => drawRows() }, rows);
@@ -920,6 +949,7 @@
         "form",
         { class: "filters", role: "search", "aria-label": "Filter the proofs", onsubmit: (event) => event.preventDefault() },
         search,
+        head.files ? h("p", { class: "small where" }, "Ids and openings are searched in all parts; whole texts only in the part that is open.") : null,
         pick("show", named(SHOWN), "Which proofs"),
         pick("human", items.some((item) => item.label !== null) ? named(HUMAN) : [], "Human verdict"),
         pick("reason", reasons.length ? [["", "Any reason"], ...reasons.map((reason) => [reason, `Invalid: ${reason}`])] : [], "Why invalid"),
@@ -992,7 +1022,8 @@
     const chunks = [...new Set(items.map((item) => item.chunk))];
     let unseen = 0;
     for (const number_ of chunks) {
-      if (head.files && !PB.has(number_)) {
+      if (head.files && !(await PB.has(number_))) {
+        if (mine !== searches) return;
         unseen += 1;
         continue;
       }
@@ -1009,7 +1040,7 @@
     if (mine !== searches) return;
     searching = false;
     refresh();
-    if (unseen) reader.hits.textContent += " (texts of this file only)";
+    if (unseen) reader.hits.textContent += " (whole texts: of this part only)";
   }
 
   /* Only the rows in sight exist; those that stay in sight are kept, and the focus with them. */
@@ -1078,7 +1109,8 @@
     reader.showList(false);
     drawRows();
     reveal(item);
-    if (head.files && !PB.has(item.chunk)) {
+    if (head.files && !(await PB.has(item.chunk))) {
+      if (reader.current !== item) return;
       const file = head.files.find(([, from, to]) => item.chunk >= from && item.chunk < to)[0];
       location.href = file + location.hash;
       return;
@@ -1116,7 +1148,7 @@
         h("button", { type: "button", "aria-label": "Next proof (j)", title: "Next proof (j or →)", disabled: at >= reader.shown.length - 1, onclick: () => step(1) }, "→"),
       ),
       copyButton("Copy the link", () => location.href),
-      h("div", { class: "tags" }, [item.domain, item.subject, item.policy && `by ${item.policy}`, `${item.steps} ${item.steps === 1 ? "step" : "steps"}`].filter(Boolean).map((tag) => h("span", { class: "chip" }, tag))),
+      h("div", { class: "tags" }, [item.domain, item.subject, item.policy && `by ${item.policy}`, plural(item.steps, "step")].filter(Boolean).map((tag) => h("span", { class: "chip" }, tag))),
     );
     const left = h(
       "div",
