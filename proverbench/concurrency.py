@@ -1,4 +1,4 @@
-"""The one bounded async map."""
+"""The one bounded async map, and turns at the loop."""
 
 import asyncio
 from collections import deque
@@ -9,6 +9,38 @@ from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+class Turns:
+    """Lets one after the other go on, one at each turn of the loop.
+
+    A thousand replies may come in one instant. Were all of them read in the same turn of the loop, nothing else would
+    go on meanwhile: no timeout, no signal, no progress.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._taken = False
+
+    async def wait(self) -> None:
+        """Wait until it is this task's turn: first come, first served."""
+        loop = asyncio.get_running_loop()
+        if not self._taken:
+            self._taken = True
+            loop.call_soon(self._next)
+            return
+        turn = loop.create_future()
+        self._waiting.append(turn)
+        await turn
+
+    def _next(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():  # else its task was cancelled
+                turn.set_result(None)
+                asyncio.get_running_loop().call_soon(self._next)
+                return
+        self._taken = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from proverbench.batching import Batches, open_batches
 from proverbench.concurrency import Ready, bounded_map
-from proverbench.endpoints.base import Answered, Caller, Outcome, Priority, Request, Unanswered
+from proverbench.endpoints.base import Caller, Outcome, Priority, Request, Unanswered
 from proverbench.endpoints.batch import BatchClients
 from proverbench.endpoints.seeds import call_seed
 from proverbench.errors import EndpointError, FatalEndpointError, InvalidReply, JournalError, ProverBenchError
@@ -25,8 +25,6 @@ from proverbench.session import Session
 E = TypeVar("E")
 
 _PRIORITY = {"policy": Priority.POLICY, "verifier": Priority.VERIFIER, "meta": Priority.META}
-LARGE_CHARS = 64 << 10
-"""Replies of more characters are handled one a turn of the loop."""
 GRACE_S = 5.0
 """After a fault that would hit every call: how long answers of other endpoints that are in flight are waited for."""
 
@@ -149,10 +147,7 @@ class _Stage:
         try:
             pipeline.session.start()
             outcome = await self._caller.call(job.request)
-            try:
-                await pipeline.turns.wait(outcome)
-            finally:  # also when the wait is cut short: the reply is paid for
-                self.keep(job, outcome)
+            self.keep(job, outcome)
         except (FatalEndpointError, JournalError) as exc:
             pipeline.fail(exc)
         except asyncio.CancelledError:
@@ -164,19 +159,6 @@ class _Stage:
         finally:
             self.count.in_flight -= 1
             pipeline.asking.discard(task)
-
-
-class _Turns:
-    """Lets the loop turn between large replies that come at once, so that handling them holds nothing else up."""
-
-    def __init__(self) -> None:
-        self._lock = asyncio.Lock()
-
-    async def wait(self, outcome: Outcome) -> None:
-        """Wait for a turn, if the reply is large."""
-        if isinstance(outcome, Answered) and len(outcome.reply.text) > LARGE_CHARS:
-            async with self._lock:
-                await asyncio.sleep(0)
 
 
 class Pipeline:
@@ -225,7 +207,6 @@ class Pipeline:
         """Tasks with a call in flight or backing off."""
         self.given_up: set[asyncio.Task[None] | None] = set()
         """Those that were cancelled when the grace after a fault was over."""
-        self.turns = _Turns()
         self.leaving = asyncio.Event()
         """Set when batches are not waited for any more."""
         self._batches: dict[Role, BatchesOf] = {}

@@ -6,7 +6,7 @@ from contextlib import aclosing
 
 import pytest
 
-from proverbench.concurrency import Ready, bounded_map
+from proverbench.concurrency import Ready, Turns, bounded_map
 
 
 async def numbers(n: int) -> AsyncGenerator[int | Ready[int], None]:
@@ -100,3 +100,39 @@ async def test_a_failure_ends_the_map():
         async for _ in bounded_map(numbers(10), work, acquire=slots.acquire):
             pass
     assert slots.running == 0
+
+
+class TestTurns:
+    async def test_one_at_each_turn_of_the_loop_in_order(self):
+        turns = Turns()
+        went: list[tuple[int, int]] = []
+        turn = 0
+
+        async def go(number: int) -> None:
+            await turns.wait()
+            went.append((turn, number))
+
+        tasks = [asyncio.create_task(go(number)) for number in range(5)]
+        while not all(task.done() for task in tasks):
+            turn += 1
+            await asyncio.sleep(0)
+        assert [number for _, number in went] == [0, 1, 2, 3, 4]
+        assert len({at for at, _ in went}) == 5
+
+    async def test_who_comes_alone_does_not_wait(self):
+        turns = Turns()
+        for _ in range(2):
+            waiting = turns.wait()
+            with pytest.raises(StopIteration):
+                waiting.send(None)
+            await asyncio.sleep(0)
+
+    async def test_who_is_cancelled_holds_nobody_up(self):
+        turns = Turns()
+        tasks = [asyncio.create_task(turns.wait()) for _ in range(4)]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+        tasks[2].cancel()
+        done, _ = await asyncio.wait(tasks, timeout=5)
+        assert len(done) == 4
+        assert [task.cancelled() for task in tasks] == [False, True, True, False]

@@ -1,13 +1,16 @@
 """What the kinds that speak HTTP share: send, tell success from failure, read a reply or a stream of it."""
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import msgspec
 
+from proverbench.concurrency import Turns
 from proverbench.config import EndpointConfig, RoleConfig
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Reply, Request
@@ -27,7 +30,7 @@ from proverbench.endpoints.retry import hint_in, parse_retry_after, quotas
 from proverbench.endpoints.seeds import call_seed
 from proverbench.endpoints.sse import Event, iter_events
 from proverbench.endpoints.transport import Transport
-from proverbench.errors import CallFailedError, TransientError
+from proverbench.errors import CallFailedError, EndpointError, TransientError
 
 _IDLE_S = 600.0
 """A connection on which nothing comes for so long is likely to be cut somewhere on its way."""
@@ -216,6 +219,7 @@ class HttpEndpoint:
         self.roles = {name: self.wire(role) for name, role in roles.items()}
         self._redact = access.redact
         self._on_quota = on_quota
+        self._turns = Turns()
         self._transport = Transport(
             url,
             {**headers, **access.headers},
@@ -266,17 +270,29 @@ class HttpEndpoint:
             if response.status != 200:
                 raw = await _beginning(response.content.iter_any(), _MAX_ERROR_BYTES)
                 hint = parse_retry_after(response.headers)
+                await self._turns.wait()
                 return self.refused_or_raise(response.status, read_error(raw), wire, hint)
             if self._on_quota:
                 for quota in quotas(response.headers):
                     self._on_quota(quota)
             chunks = _bounded(response.content.iter_any())
             if response.content_type == "text/event-stream":
-                return self.cleaned(await self.read_stream(iter_events(chunks), wire))
+                reply = await self.read_stream(iter_events(chunks), wire)
+                return await self._in_turn(lambda: self.cleaned(reply))
             raw = b"".join([chunk async for chunk in chunks])
         if raw.startswith((b"data:", b"event:", b": ")):  # a stream that does not say that it is one
             return self.cleaned(await self.read_stream(iter_events(_once(raw)), wire))
-        return self.cleaned(self.read_reply(raw, wire))
+        return await self._in_turn(lambda: self.cleaned(self.read_reply(raw, wire)))
+
+    async def _in_turn(self, read: Callable[[], Reply]) -> Reply:
+        """Read a reply that has come in its turn; when the wait is cut short, at once, because it is paid for."""
+        try:
+            await self._turns.wait()
+        except asyncio.CancelledError:
+            with suppress(EndpointError):
+                return read()
+            raise
+        return read()
 
     def cleaned(self, reply: Reply) -> Reply:
         """The reply without the endpoint's secrets: servers echo them in the oddest fields, and replies are kept."""

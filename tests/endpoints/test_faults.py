@@ -676,3 +676,25 @@ class TestSecrets:  # row 43
 
     async def test_not_in_the_repr_of_what_holds_it(self):
         assert KEY not in repr(Access(key=KEY, headers={"X-Tenant": KEY}))
+
+
+class TestTurns:
+    """Replies are read one at each turn of the loop."""
+
+    async def _never(self) -> None:
+        await asyncio.sleep(60)
+
+    @STREAMED
+    @OF_BOTH
+    async def test_a_reply_that_has_come_is_kept_though_the_time_is_up(self, bench, protocol, stream, monkeypatch):
+        caller = bench.caller(protocol, stream=stream, timeout_s=0.5)
+        monkeypatch.setattr(caller._endpoint._turns, "wait", self._never)
+        bench.server.script = [answer("yes")]
+        outcome = await ask(caller)
+        assert (outcome.reply.text, outcome.attempts) == ("yes", 1)
+
+    async def test_a_failure_that_has_come_is_a_timeout_then(self, bench, monkeypatch):
+        caller = bench.caller("chat", timeout_s=0.5, max_retries=0)
+        monkeypatch.setattr(caller._endpoint._turns, "wait", self._never)
+        bench.server.script = [failure(500)]
+        assert (await ask(caller)).error_kind == "timeout"
