@@ -1,18 +1,22 @@
 """A model endpoint that costs next to nothing, so that it is never the limit: ``python -m benchmarks.mock``.
 
 One process and one asyncio protocol: a request is cut out of the bytes, not decoded; replies are made beforehand.
-Latencies are dealt from a seeded sequence in order of arrival, so that a simulation can deal the same ones
-(schedule.py). For anything that must behave like a provider there is ``proverbench rehearse``.
+A call's latency is drawn from what it is (its role, its problem, and whether it is the 1st, 2nd, 3rd … of that
+problem), so that a simulation can deal the same ones in whatever order it asks (schedule.py). For anything that must
+behave like a provider there is ``proverbench rehearse``.
 """
 
 import argparse
 import asyncio
 import json
 import random
+import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable
 
+from proverbench.records import Role
 from proverbench.rehearse.plays import error_body
 from proverbench.rehearse.profile import Latency
 from proverbench.rehearse.replies import GeneratedReplies
@@ -21,19 +25,24 @@ from proverbench.rehearse.wire import Ask, Numbers, Protocol, as_json, body_of, 
 _VARIANTS = 64
 _MAX_KEPT = 8 << 20
 """Bytes of made replies of one kind; large ones have fewer variants."""
-_PROMPTS = {
+_PROMPTS: dict[Role, str] = {
     "policy": "Write <step> elements.",
     "verifier": "Give <assessment>. <step0>\n\na\n\n</step0>\n\n<step1>\n\nb\n\n</step1>",
     "meta": "Give a <level>.",
 }
+_PROBLEM = re.compile(rb"\$f_\{(\d+)\}")
 _PROTOCOLS: dict[bytes, Protocol] = {b"/v1/chat/completions": "chat", b"/v1/messages": "messages"}
 
 
-def latencies(latency: Latency, seed: int = 0) -> Iterator[float]:
-    """The latencies that the mock deals to its 1st, 2nd, 3rd … request."""
-    rng = random.Random(seed)
-    while True:
-        yield latency.draw(rng)
+Latencies = Callable[[Role, int, int], float]
+"""Role, number of the problem, how many calls of that role the problem had before → seconds."""
+
+
+def dealt(latency: Latency, seed: int = 0) -> Latencies:
+    """What the mock deals."""
+    if latency.kind == "fixed":
+        return lambda role, problem, nth: latency.median_s
+    return lambda role, problem, nth: latency.draw(random.Random(f"{seed}/{role}/{problem}/{nth}"))
 
 
 def _respond(status: int, kind: str, body: bytes) -> bytes:
@@ -51,7 +60,7 @@ class Replies:
     def __init__(self, reply_bytes: int) -> None:
         make = GeneratedReplies(accept_rate=0.7, min_chars=reply_bytes)
         variants = max(2, min(_VARIANTS, _MAX_KEPT // max(1, reply_bytes)))
-        self._made: dict[tuple[Protocol, str, bool], list[bytes]] = {}
+        self._made: dict[tuple[Protocol, Role, bool], list[bytes]] = {}
         for protocol in _PROTOCOLS.values():
             for role, prompt in _PROMPTS.items():
                 for stream in (False, True):
@@ -60,13 +69,11 @@ class Replies:
                     ]
                     self._made[protocol, role, stream] = [self._response(ask, make) for ask in asks]
 
-    def choose(self, protocol: Protocol, body: bytes | memoryview) -> bytes:
+    def choose(self, protocol: Protocol, role: Role, body: bytes) -> bytes:
         """The response to a request's body."""
-        text = bytes(body)
-        role = "meta" if b"<level>" in text else "verifier" if b"<assessment>" in text else "policy"
-        stream = b'"stream":true' in text or b'"stream": true' in text
+        stream = b'"stream":true' in body or b'"stream": true' in body
         made = self._made[protocol, role, stream]
-        return made[zlib.crc32(text) % len(made)]
+        return made[zlib.crc32(body) % len(made)]
 
     @staticmethod
     def _response(ask: Ask, make: GeneratedReplies) -> bytes:
@@ -74,6 +81,10 @@ class Replies:
         if ask.stream:
             return _respond(200, "text/event-stream", b"".join(events_of(ask, reply, numbers)))
         return _respond(200, "application/json", as_json(body_of(ask, reply, numbers)))
+
+
+def _role(body: bytes) -> Role:
+    return "meta" if b"<level>" in body else "verifier" if b"<assessment>" in body else "policy"
 
 
 class Counts:
@@ -87,12 +98,32 @@ class Counts:
         self.last_at = 0.0
 
 
+class Dealer:
+    """The latency of each request as it arrives.
+
+    Args:
+        latencies: What to deal.
+    """
+
+    def __init__(self, latencies: Latencies) -> None:
+        self._latencies = latencies
+        self._seen: Counter[tuple[Role, int]] = Counter()
+
+    def __call__(self, role: Role, body: bytes) -> float:
+        """The latency of the next request of that role about the problem that ``body`` shows (tool.py writes them)."""
+        found = _PROBLEM.search(body)
+        problem = int(found[1]) if found else 0
+        nth = self._seen[role, problem]
+        self._seen[role, problem] += 1
+        return self._latencies(role, problem, nth)
+
+
 class Connection(asyncio.Protocol):
     """One client connection; requests on it come one after the other, as HTTP/1.1 clients send them."""
 
-    def __init__(self, replies: Replies, delays: Iterator[float], counts: Counts, failing: float) -> None:
+    def __init__(self, replies: Replies, deal: "Dealer", counts: Counts, failing: float) -> None:
         self._replies = replies
-        self._delays = delays
+        self._deal = deal
         self._counts = counts
         self._failing = failing
         self._buffer = bytearray()
@@ -126,6 +157,7 @@ class Connection(asyncio.Protocol):
             status = 200 if path == b"/stats" else 404
             self._write(_respond(status, "application/json", json.dumps(vars(counts)).encode()))
             return
+        role = _role(body)
         now = self._loop.time()
         counts.first_at = counts.first_at or now
         counts.requests += 1
@@ -134,8 +166,8 @@ class Connection(asyncio.Protocol):
         if self._failing and random.random() < self._failing:
             response = _respond(500, "application/json", as_json(error_body(500, "rehearsed")))
         else:
-            response = self._replies.choose(_PROTOCOLS[path], body)
-        delay = next(self._delays)
+            response = self._replies.choose(_PROTOCOLS[path], role, body)
+        delay = self._deal(role, body)
         if delay > 0:
             self._loop.call_later(delay, self._done, response)
         else:
@@ -154,9 +186,9 @@ class Connection(asyncio.Protocol):
 async def serve(options: argparse.Namespace) -> None:
     """Listen; the first line on stdout is the port."""
     replies, counts = Replies(options.reply_bytes), Counts()
-    delays = latencies(Latency.parse(options.latency), options.seed)
+    deal = Dealer(dealt(Latency.parse(options.latency), options.seed))
     server = await asyncio.get_running_loop().create_server(
-        lambda: Connection(replies, delays, counts, options.failing), "127.0.0.1", options.port, backlog=8192
+        lambda: Connection(replies, deal, counts, options.failing), "127.0.0.1", options.port, backlog=8192
     )
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()

@@ -1,30 +1,38 @@
 """Scheduling: a run's makespan against that of an ideal scheduler that does not know durations beforehand.
 
-The ideal fills a slot the moment it is free, asks judgments before new proofs, and takes no time itself. Both get the
-same latencies, dealt in order of asking. What the ideal cannot avoid (one very long call at the end) the run may have
-too.
+The ideal fills a slot the moment it is free, asks judgments before new proofs, and takes no time itself. In both every
+call has the same latency (mock.py), so that luck is not taken for skill. What the ideal cannot avoid (one very long
+call at the end) the run may have too.
 """
 
 import heapq
-from collections.abc import Iterator
+from collections import Counter, deque
 
+from benchmarks.mock import Latencies
 from benchmarks.tool import Work
 
 
-def ideal_makespan(work: Work, durations: Iterator[float], *, in_flight: int) -> float:
+def ideal_makespan(work: Work, latencies: Latencies, *, in_flight: int) -> float:
     """Seconds from the first call to the last answer."""
     now = 0.0
-    policy_left, judgments_left = work.problems * work.samples, 0
-    running: list[tuple[float, bool]] = []
-    while running or policy_left or judgments_left:
-        while len(running) < in_flight and (policy_left or judgments_left):
-            is_policy = not judgments_left
-            if is_policy:
-                policy_left -= 1
-            else:
-                judgments_left -= 1
-            heapq.heappush(running, (now + next(durations), is_policy))
-        now, is_policy = heapq.heappop(running)
-        if is_policy:
-            judgments_left += work.repeats
-    return now
+    to_write = iter(divmod(proof, work.samples) for proof in range(work.problems * work.samples))
+    to_judge: deque[int] = deque()
+    judged: Counter[int] = Counter()
+    running: list[tuple[float, int, bool]] = []
+    while True:
+        while len(running) < in_flight:
+            if to_judge:
+                problem = to_judge.popleft()
+                nth = judged[problem]
+                judged[problem] += 1
+                heapq.heappush(running, (now + latencies("verifier", problem, nth), problem, False))
+                continue
+            proof = next(to_write, None)
+            if proof is None:
+                break
+            heapq.heappush(running, (now + latencies("policy", *proof), proof[0], True))
+        if not running:
+            return now
+        now, problem, is_proof = heapq.heappop(running)
+        if is_proof:
+            to_judge += [problem] * work.repeats

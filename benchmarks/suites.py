@@ -1,6 +1,5 @@
 """What is measured: one function a suite. Each adds to the results as it goes."""
 
-import itertools
 import re
 import tempfile
 import time
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from benchmarks import bench_report, tool
 from benchmarks.measure import Results, Usage, cores, mock, python, require, run
-from benchmarks.mock import latencies
+from benchmarks.mock import dealt
 from benchmarks.saved import write_run
 from benchmarks.schedule import ideal_makespan
 from benchmarks.tool import COMMAND, Work
@@ -139,7 +138,7 @@ def latency(results: Results, options: Options) -> None:
         shares = []
         for _ in range(1 if seconds > 5 else options.rounds):
             made = _makespan(f"fixed:{seconds}", work, in_flight, server_core, client_core)
-            ideal = ideal_makespan(work, itertools.repeat(seconds), in_flight=in_flight)
+            ideal = ideal_makespan(work, dealt(Latency("fixed", seconds)), in_flight=in_flight)
             shares.append(ideal / made)
         note = f"at least {target:.0%}" if target else "works"
         results.add("latency", f"{seconds:g} s, {in_flight} in flight: ideal / makespan", shares, "", note)
@@ -147,7 +146,7 @@ def latency(results: Results, options: Options) -> None:
     for in_flight, median_s, sigma in tails[:1] if options.quick else tails:
         work = Work(245, 4, 8) if not options.quick else Work.of(1200)
         spec = f"lognormal:{median_s},{sigma}"
-        ideal = ideal_makespan(work, latencies(Latency.parse(spec)), in_flight=in_flight)
+        ideal = ideal_makespan(work, dealt(Latency.parse(spec)), in_flight=in_flight)
         ratios = [
             _makespan(spec, work, in_flight, server_core, client_core) / ideal for _ in range(min(options.rounds, 2))
         ]

@@ -1,5 +1,4 @@
 import asyncio
-import itertools
 import subprocess
 import sys
 import time
@@ -10,7 +9,7 @@ import msgspec
 import pytest
 
 from benchmarks.measure import mock
-from benchmarks.mock import latencies
+from benchmarks.mock import Dealer, dealt
 from benchmarks.saved import write_run
 from benchmarks.schedule import ideal_makespan
 from benchmarks.tool import Work
@@ -24,22 +23,34 @@ ROOT = Path(__file__).parents[2]
 
 class TestIdealMakespan:
     def test_two_stages_one_after_the_other(self):
-        assert ideal_makespan(Work(2, 1, 3), itertools.repeat(1.0), in_flight=100) == 2.0
+        assert ideal_makespan(Work(2, 1, 3), lambda role, problem, nth: 1.0, in_flight=100) == 2.0
 
     def test_one_slot_takes_all_durations(self):
-        assert ideal_makespan(Work(3, 2, 4), itertools.repeat(0.5), in_flight=1) == 30 * 0.5
+        assert ideal_makespan(Work(3, 2, 4), lambda role, problem, nth: 0.5, in_flight=1) == 30 * 0.5
 
     def test_judgments_go_before_new_proofs(self):
         # Two slots: proofs a and b take 1 and 5; at 1 the judgment of a starts (1 s) and ends at 2, then c runs 2..3,
         # its judgment 3..4; b ends at 5, its judgment at 6.
-        durations = iter([1.0, 5.0, 1.0, 1.0, 1.0, 1.0])
-        assert ideal_makespan(Work(3, 1, 1), durations, in_flight=2) == 6.0
+        assert (
+            ideal_makespan(Work(3, 1, 1), lambda role, n, nth: 5.0 if (role, n) == ("policy", 1) else 1.0, in_flight=2)
+            == 6.0
+        )
 
     def test_no_scheduler_beats_the_mean(self):
         work = Work(50, 2, 8)
-        spec = Latency.parse("lognormal:2,1.2")
-        total = sum(itertools.islice(latencies(spec), work.calls))
-        assert ideal_makespan(work, latencies(spec), in_flight=16) >= total / 16
+        latencies = dealt(Latency.parse("lognormal:2,1.2"))
+        total = sum(latencies("policy", problem, nth) for problem in range(50) for nth in range(2))
+        total += sum(latencies("verifier", problem, nth) for problem in range(50) for nth in range(16))
+        assert ideal_makespan(work, latencies, in_flight=16) >= total / 16
+
+
+def test_a_call_takes_as_long_in_whatever_order_calls_come():
+    latencies = dealt(Latency.parse("lognormal:2,1.2"))
+    deal = Dealer(latencies)
+    bodies = [f"Let $f_{{{problem}}}$ be".encode() for problem in (7, 3, 7)]
+    taken = [deal("policy", body) for body in bodies]
+    assert taken == [latencies("policy", 7, 0), latencies("policy", 3, 0), latencies("policy", 7, 1)]
+    assert len(set(taken)) == 3
 
 
 def _post(url, body):
