@@ -21,7 +21,7 @@ from proverbench.data import (
     parse_shard,
     shard_of,
 )
-from proverbench.errors import ConfigError, ProverBenchError, UserInputError
+from proverbench.errors import ConfigError, ProverBenchError, RunMismatchError, UserInputError
 from proverbench.journal import now
 from proverbench.prompts import Template
 from proverbench.records import (
@@ -246,6 +246,12 @@ def prepare_resumed(task: Task, path: Path, options: Options) -> Prepared:
     sources.close()
     manifest = sources.manifest
     old, extent = manifest.identity, manifest.extent
+    if "imported" in manifest.operation:
+        raise RunMismatchError(
+            f"{path} was imported from the published evaluator, which keeps no prompt templates: nothing more can be "
+            "asked of it, and --final cannot close it. Finish it with that evaluator and import it again, or start a "
+            "new run"
+        )
     faults = _Faults()
     if old.task != task:
         other = "verifierbench" if task == "prover" else "proverbench run"

@@ -12,6 +12,8 @@ from proverbench.metrics.voting import Cost
 from proverbench.records import GIVEN, Manifest, Summary, Task
 from proverbench.runfolder import RunFolder
 
+EMPTY_SHARD = "this shard has no problems; `proverbench merge` joins it with the others"
+
 
 @dataclass(frozen=True)
 class SavedRun:
@@ -56,7 +58,12 @@ def open_runs(paths: Sequence[Path], *, split: str = "all") -> list[SavedRun]:
         part = summary.splits.get(split)
         if part is None or not part.selected_rows:
             there = ", ".join(name for name, other in summary.splits.items() if other.selected_rows)
-            faults.append(f"{path}: has no split {split!r}; it has {there}")
+            faults.append(f"{path}: has no split {split!r}; it has {there}" if there else f"{path}: {EMPTY_SHARD}")
+        elif not part.complete and "imported" in folder.manifest.operation:
+            faults.append(
+                f"{path}: {part.completed_records} of {part.expected_records} records of {split!r} are complete; it "
+                "was imported so: finish it with the published evaluator, and import it again"
+            )
         elif not part.complete:
             command = "proverbench run" if summary.task == "prover" else "verifierbench"
             faults.append(

@@ -3,6 +3,7 @@
 Everything else in the folder is derived from these (derive.py).
 """
 
+import difflib
 import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ NEXT_INPUTS = "inputs.jsonl.next"
 """The rows of a run that is about to grow; they become INPUTS once the manifest means them."""
 PROMPTS = "prompts"
 FORMAT_VERSION = 1
+_SHOWN_RUNS = 5
+"""So many runs at most are named where there is none of the name given."""
 
 PROMPT_FILES: dict[Role, str] = {"policy": "generation.txt", "verifier": "verifier.txt", "meta": "meta.txt"}
 """Role → the name of its template, under prompts/ of the project and of a run."""
@@ -115,12 +118,16 @@ def read_manifest(path: Path) -> Manifest:
     try:
         raw = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        raise RunMismatchError(f"{path} is no saved run: it has no {MANIFEST}") from None
+        raise RunMismatchError(_no_run(path)) from None
     except OSError as exc:
         raise JournalError(f"cannot read {file}: {exc.strerror}") from exc
     try:
         manifest = msgspec.json.decode(raw, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+        if b'"tool": "retrievalbench"' in raw:
+            raise RunMismatchError(
+                f"{path} is a run of retrievalbench; look into it with: retrievalbench report {path}"
+            ) from None
         hint = (
             " (a run of the published evaluator? see: proverbench data import)" if b"evaluator_version" in raw else ""
         )
@@ -130,6 +137,21 @@ def read_manifest(path: Path) -> Manifest:
             f"{file} has format version {manifest.format_version}; this version reads up to {FORMAT_VERSION}: upgrade"
         )
     return manifest
+
+
+def _no_run(path: Path) -> str:
+    """What stands at a path that is no run, and which runs may be meant."""
+    if not path.exists():
+        fault, places = f"{path} does not exist", [path.parent, path.parent / "runs"]
+    else:
+        fault, places = f"{path} is no saved run: it has no {MANIFEST}", [path]
+    found = {run.parent.name: run.parent for place in places for run in sorted(place.glob(f"*/{MANIFEST}"))}
+    near = difflib.get_close_matches(path.name, found, n=_SHOWN_RUNS, cutoff=0.0)
+    return (
+        f"{fault}; there {'are' if near[1:] else 'is'} {', '.join(str(found[name]) for name in near)}"
+        if near
+        else fault
+    )
 
 
 def finish_growth(path: Path) -> None:

@@ -78,6 +78,19 @@ class TestEqualsTheUnsplitRun:
         command(*PROVER, "--limit", "2", "--output", "whole")
         command("merge", *names, "--output", "all")
         command("merge", *with_rows, "--output", "enough")
+        (empty, *_) = [name for name in names if name not in with_rows]
+        for ended in (command("run", "--resume", empty), command("score", empty)):
+            assert ended.code == 0
+            told = ended.out.split("\n")
+            assert "ProverBench  (scores 0-1, [95 % interval])" in told
+            wanted = (
+                "This shard has no problems: there is nothing to ask. `proverbench merge` works with it or without."
+            )
+            assert wanted in told
+            assert "A split has scores" not in ended.out
+        assert "this shard has no problems: there is nothing to ask or to score" in command("inspect", empty).out
+        ended = command("analyse", empty)
+        assert (ended.code, "this shard has no problems" in ended.err) == (2, True)
         assert derived("all") == derived("enough") == derived("whole")
 
     def test_grown_and_resumed_shards(self, command, inputs, server):

@@ -148,11 +148,24 @@ def test_scored_again_it_is_the_same(command):
     assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
 
 
-def test_nothing_more_can_be_asked(command):
+@pytest.mark.parametrize("more", [(), ("--final",), ("--samples", "9")])
+def test_nothing_more_can_be_asked(command, more):
     folder = imported(command, "prover-interrupted", "--data", data_of("prover-interrupted"))
-    ended = command("run", "--resume", folder)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    ended = command("run", "--resume", folder, *more)
     assert ended.code == 2
-    assert "prompts" in ended.err
+    assert ended.err.startswith("error: run was imported from the published evaluator")
+    assert "nothing more can be asked of it, and --final cannot close it" in ended.err
+    assert "--config" not in ended.err
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_statistics_do_not_send_an_interrupted_import_to_resume(command):
+    folder = imported(command, "prover-interrupted", "--data", data_of("prover-interrupted"))
+    ended = command("analyse", folder)
+    assert ended.code == 2
+    assert "finish it with the published evaluator, and import it again" in ended.err
+    assert "--resume" not in ended.err
 
 
 class TestDamaged:

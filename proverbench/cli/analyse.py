@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
+from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors, echo_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,9 +58,7 @@ def command(
         "panels": _panels(opened, settings),
     }
     if as_json:
-        import json
-
-        click.echo(json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False))
+        echo_json(found)
     else:
         _show(found)
     return EXIT_COMPLETE

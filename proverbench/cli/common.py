@@ -1,14 +1,16 @@
-"""What every command shares: exit codes, how errors are shown, and streams that may break."""
+"""What every command shares: exit codes, signals, how results and errors are shown, and streams that may break."""
 
 import errno
 import io
+import json
 import os
 import signal
 import stat
 import sys
 import traceback
-from contextlib import suppress
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
 
 import click
 
@@ -86,6 +88,54 @@ class HandlesErrors(click.Command):
 def say(message: str) -> None:
     """One message to the user, on stderr: results alone go to stdout."""
     click.echo(printable(message), err=True)
+
+
+def echo(text: str) -> None:
+    """One result, on stdout; control characters in it are spelled out, for names and replies come from anywhere."""
+    click.echo(printable(text))
+
+
+def echo_json(value: object) -> None:
+    """A result for scripts, on stdout; ASCII alone, because a reply may hold what no output encoding can."""
+    click.echo(json.dumps(value, ensure_ascii=True, allow_nan=False, indent=2))
+
+
+def heeded_signals() -> list[signal.Signals]:
+    """The signals of :data:`EXIT_OF_SIGNAL`; without SIGHUP behind nohup, which has it ignored."""
+    return [
+        signal.Signals(number)
+        for number in EXIT_OF_SIGNAL
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN
+    ]
+
+
+@contextmanager
+def ending_tidily() -> Iterator[None]:
+    """While it lasts, SIGTERM and a closed terminal unwind the command, as Ctrl-C does.
+
+    So temporary folders are removed and child processes ended, where otherwise the process would just be gone.
+    """
+
+    def end(number: int, _: object) -> NoReturn:
+        say(f"stopped by {signal.Signals(number).name}")
+        sys.exit(EXIT_OF_SIGNAL[number])
+
+    before = {number: signal.signal(number, end) for number in heeded_signals() if number != signal.SIGINT}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class CommandGroup(HandlesErrors, click.Group):
+    """A group whose list of commands has their whole first sentences; click would cut them after 45 characters."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(limit=200)) for name, command in commands if command])
 
 
 def open_streams() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
+from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors, echo_json
 
 _HEADLINE = {
     "prover": ("pessimistic", "pass_any_sample"),
@@ -87,10 +87,8 @@ def command(
         {"aspect": difference.aspect, "values": dict(difference.values)} for difference in names_of(found, "compared")
     ]
     if as_json:
-        import json
-
         answer = {"task": task, "split": split, "differs": compared, "warnings": warnings, **result}
-        click.echo(json.dumps(answer, ensure_ascii=False, indent=2, allow_nan=False))
+        echo_json(answer)
     else:
         _show(task, split, compared, warnings, result)
     return EXIT_COMPLETE

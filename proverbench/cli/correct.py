@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
+from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors, echo_json
 
 if TYPE_CHECKING:
     from proverbench.saved import SavedRun
@@ -80,9 +80,7 @@ def command(
     except UncorrectableError as exc:
         raise RunMismatchError(f"{run} cannot be corrected: {exc}") from exc
     if as_json:
-        import json
-
-        click.echo(json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False))
+        echo_json(found)
     else:
         _show(found)
     return EXIT_COMPLETE
@@ -127,8 +125,9 @@ def _show(found: dict[str, Any]) -> None:
         for name in ("sensitivity", "specificity"):
             interval = by[name]["interval"]
             rule.add_row(name, with_ends(by[name]["value"], interval), str(interval["n"]))
+        youden = by["youden"]
         rule.add_row(
-            "their sum - 1", with_ends(by["youden"]["value"], by["youden"]), str(by["interval"]["n_calibration"])
+            "their sum - 1", with_ends(youden["value"], youden["interval"]), str(by["interval"]["n_calibration"])
         )
         show(out, rule)
         if by["clipped"]:

@@ -1,9 +1,7 @@
 """``proverbench data``: fetch, validate, show and import data files."""
 
 import difflib
-import json
 import sys
-import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,8 +9,8 @@ from typing import Any
 import click
 import msgspec
 
-from proverbench.cli.common import EXIT_BAD_INPUT, EXIT_COMPLETE, EXIT_INCOMPLETE, HandlesErrors
-from proverbench.cli.pages import cut, page, printable, section
+from proverbench.cli.common import EXIT_BAD_INPUT, EXIT_COMPLETE, EXIT_INCOMPLETE, CommandGroup, echo, echo_json, say
+from proverbench.cli.pages import WIDTH, beside, cut, page, printable, section
 from proverbench.data import (
     Dataset,
     describe,
@@ -29,15 +27,12 @@ _KIND = click.option(
     "--kind",
     type=click.Choice(["auto", "problems", "proofs"]),
     default="auto",
-    help="What the rows are; found out from the rows by default.",
+    show_default=True,
+    help="What the rows are; auto finds it out from them.",
 )
 
 
-class _Group(HandlesErrors, click.Group):
-    """The group; its errors end as one message and an exit code."""
-
-
-@click.group(cls=_Group)
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Fetch, validate, show or import data files (docs/data.md)."""
 
@@ -67,7 +62,7 @@ def validate(ctx: click.Context, files: tuple[Path, ...], kind: str, as_json: bo
             rows_are = "proofs" if isinstance(dataset.rows[0], Proof) else "problems"
             told.append({"file": str(path), "valid": True, "kind": rows_are, **describe(dataset)})
     if as_json:
-        click.echo(json.dumps(told, ensure_ascii=False, indent=2))
+        echo_json(told)
     else:
         for found in told:
             if found["valid"]:
@@ -103,7 +98,7 @@ def _described(found: dict[str, Any]) -> str:
 
 def _tally_line(name: str, tally: dict[str, int]) -> str:
     text = ", ".join(f"{printable(value)} {count}" for value, count in tally.items())
-    return textwrap.fill(text, 80, initial_indent=f"  {name:<9} ", subsequent_indent=" " * 12, break_long_words=False)
+    return "\n".join(beside(f"  {name:<9} ", text, WIDTH))
 
 
 @command.command()
@@ -218,7 +213,7 @@ def _label_text(row: Proof) -> str:
     help="Folder that the files go to.",
 )
 def fetch(what: str, source: str | None, output: Path) -> None:
-    """Get the published AdvancedMathBench files, at their pinned revision.
+    """Get the published AdvancedMathBench files, at their pinned revision: both, or the one that is named.
 
     They are checked by SHA-256. What breaks off is continued by the same command. If the dataset asks for a token, put
     it in the environment variable HF_TOKEN; it is sent to the official host only.
@@ -236,7 +231,7 @@ def fetch(what: str, source: str | None, output: Path) -> None:
 
             path, fetched = fetch_file(PINNED[name], output, source=source or OFFICIAL, progress=moved)
         found = describe(_load(path, "auto"))
-        click.echo(f"{path}: {found['rows']} rows, {'fetched' if fetched else 'there already'}, SHA-256 as pinned")
+        echo(f"{path}: {found['rows']} rows, {'fetched' if fetched else 'there already'}, SHA-256 as pinned")
 
 
 def _columns(_ctx: click.Context, _param: click.Parameter, values: Iterable[str]) -> dict[str, str]:
@@ -324,13 +319,13 @@ def import_(
     importers.write_rows(imported, output)
     if as_json:
         report = {"output": str(output), "rows": len(imported.rows), "left_out": imported.left_out}
-        click.echo(json.dumps(report | {"notes": imported.notes}, ensure_ascii=False, indent=2))
+        echo_json(report | {"notes": imported.notes})
         return
     click.echo(_described({"file": str(output), "kind": _kind(imported.rows), **describe(_load(output, "auto"))}))
     for reason, count in imported.left_out.items():
-        click.echo(f"left out: {count} {'row' if count == 1 else 'rows'}: {printable(reason)}")
+        echo(f"left out: {count} {'row' if count == 1 else 'rows'}: {printable(reason)}")
     for note in imported.notes:
-        click.echo(textwrap.fill(printable(f"note: {note}"), 80, subsequent_indent="      "))
+        click.echo("\n".join(beside("note: ", note, WIDTH)))
 
 
 def _import_run(source: Path, data: Path | None, output: Path, *, as_json: bool) -> int:
@@ -355,21 +350,21 @@ def _import_run(source: Path, data: Path | None, output: Path, *, as_json: bool)
             "notes": run.notes,
             "differences": differences,
         }
-        click.echo(json.dumps(report, ensure_ascii=False, indent=2))
+        echo_json(report)
         return EXIT_INCOMPLETE if differences else EXIT_COMPLETE
     whole = summary.splits["all"]
-    click.echo(f"{output}: {whole.completed_records} of {whole.expected_records} proofs of a {summary.task} run")
+    echo(f"{output}: {whole.completed_records} of {whole.expected_records} proofs of a {summary.task} run")
     if summary.closed_unanswered:
-        click.echo(f"  {summary.closed_unanswered} calls never got an answer and count as zero credit, as they did")
+        echo(f"  {summary.closed_unanswered} calls never got an answer and count as zero credit, as they did")
     for note in run.notes:
-        click.echo(textwrap.fill(printable(f"note: {note}"), 80, subsequent_indent="      "))
+        click.echo("\n".join(beside("note: ", note, WIDTH)))
     for difference in differences:
-        click.echo(textwrap.fill(printable(f"scores differ: {difference}"), 80, subsequent_indent="      "), err=True)
+        say(f"scores differ: {difference}")
     if differences:
         return EXIT_INCOMPLETE
     scored = [name for name, metrics in run.scores.items() if metrics is not None]
-    click.echo(f"  scores of {', '.join(scored)} are what they were" if scored else "  it has no scores yet")
-    click.echo(f"look into it with: proverbench inspect {output}")
+    echo(f"  scores of {', '.join(scored)} are what they were" if scored else "  it has no scores yet")
+    echo(f"look into it with: proverbench inspect {output}")
     return EXIT_COMPLETE
 
 

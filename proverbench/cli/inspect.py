@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors, say
+from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors, echo_json, say
 from proverbench.cli.pages import page, printable, width
 from proverbench.errors import ConfigError
 
@@ -165,7 +165,7 @@ def _show(folder: "RunFolder", path: Path, proof: str | None, filters: "Filters"
         told: dict[str, Any] = {"run": str(path)}
         if found is not None:
             told |= _overview_json(folder, found)
-        _print_json({**told, "proofs": [entry.as_json() for entry in chosen]})
+        echo_json({**told, "proofs": [entry.as_json() for entry in chosen]})
         return
     parts = []
     if found is not None and not filters:
@@ -203,7 +203,7 @@ def _show_proof(folder: "RunFolder", path: Path, entry: Any, *, as_json: bool) -
 
     if as_json:
         row = folder.sources.plan.row(entry.number)
-        _print_json({"run": str(path), **entry.as_json(), "row": msgspec.to_builtins(row)})
+        echo_json({"run": str(path), **entry.as_json(), "row": msgspec.to_builtins(row)})
         return
     page(run_pages.proof_page(folder, entry, width()) + "\n\n" + run_pages.hints(path, entry))
 
@@ -214,7 +214,7 @@ def _show_call(folder: "RunFolder", key: str, *, as_json: bool) -> None:
 
     call = find_call(folder, key)
     if as_json:
-        _print_json(call.as_json())
+        echo_json(call.as_json())
     else:
         page(run_pages.call_page(call, width()))
 
@@ -231,11 +231,6 @@ def _overview_json(folder: "RunFolder", found: Any) -> dict[str, Any]:
             "last_failures": found.missing.errors,
         },
     }
-
-
-def _print_json(value: object) -> None:
-    # Escaped, because a reply may hold what no output encoding can: lone surrogates.
-    click.echo(json.dumps(value, ensure_ascii=True, indent=2))
 
 
 # --- following

@@ -10,9 +10,14 @@ WIDTH = 80
 _MAX_WIDTH = 100
 
 
+def on_terminal() -> bool:
+    """Whether a person reads the results as they come; else they go into a file or to another command."""
+    return sys.stdout.isatty()
+
+
 def width() -> int:
     """Columns to write in: 80, or up to 100 of a wide terminal."""
-    return min(_MAX_WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+    return min(_MAX_WIDTH, shutil.get_terminal_size().columns) if on_terminal() else WIDTH
 
 
 def printable(text: str) -> str:
@@ -86,6 +91,17 @@ def _wrapped_line(line: str, columns: int) -> list[str]:
     return [*lines, rest] if rest else lines
 
 
+def flowing(text: str, columns: int) -> list[str]:
+    """As :func:`wrapped` on a terminal; elsewhere a paragraph is one line, so that ``grep`` finds whole sentences."""
+    return wrapped(text, columns) if on_terminal() else printable(text).split("\n")
+
+
+def beside(label: str, text: str, columns: int) -> list[str]:
+    """A label, and the text beside it."""
+    first, *more = flowing(text, columns - len(label))
+    return [label + first, *(" " * len(label) + line for line in more)]
+
+
 def rule(title: str, columns: int) -> str:
     """``── title ────`` over the whole width."""
     title = cut(title, columns - 6)
@@ -94,7 +110,7 @@ def rule(title: str, columns: int) -> str:
 
 def section(title: str, text: str, columns: int = WIDTH) -> str:
     """A rule with a title, and the text below it, indented by two."""
-    lines = (f"  {line}".rstrip() for line in wrapped(text.strip("\n"), columns - 2))
+    lines = (f"  {line}".rstrip() for line in flowing(text.strip("\n"), columns - 2))
     return click.style(rule(title, columns), bold=True) + "\n" + "\n".join(lines)
 
 

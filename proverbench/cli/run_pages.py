@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from proverbench.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
-from proverbench.cli.pages import cells, cut, cut_middle, one_line, padded, printable, rule, section, wrapped
+from proverbench.cli.pages import beside, cells, cut, cut_middle, flowing, one_line, padded, printable, rule, section
 from proverbench.journal import exact_text
 from proverbench.metrics.shown import STAR, shown_interval
 from proverbench.parsing import decode_field, error_items
@@ -84,7 +84,9 @@ def scores(summary: Summary, columns: int) -> list[str]:
         lines.append(name.ljust(label) + cell.ljust(wide) + "".join(part.rjust(9) for part in rest))
     if marked:
         lines.append(STAR)
-    if not names:
+    if not summary.splits["all"].selected_rows:
+        lines.append("this shard has no problems: there is nothing to ask or to score")
+    elif not names:
         lines.append("no scores yet: a split has scores once all its records are complete")
     if left_out:
         lines.append(f"not shown: {', '.join(left_out)} (see summary.json)")
@@ -103,22 +105,17 @@ def troubles(summary: Summary, missing: Missing, columns: int) -> list[str]:
     if missing.proofs:
         calls = ", ".join(f"{count} {role}" for role, count in missing.by_role.items())
         why = ", ".join(f"{error} {count}" for error, count in missing.errors.items())
-        lines += _labelled("missing", f"{missing.proofs} proofs; calls to ask: {calls or 'none'}", columns)
-        lines += _labelled("", f"last failures: {why}", columns) if why else []
+        lines += beside("missing  ", f"{missing.proofs} proofs; calls to ask: {calls or 'none'}", columns)
+        lines += beside("         ", f"last failures: {why}", columns) if why else []
     if summary.closed_unanswered:
-        lines += _labelled("closed", f"{summary.closed_unanswered} unanswered calls count as zero (--final)", columns)
+        lines += beside("closed   ", f"{summary.closed_unanswered} unanswered calls count as zero (--final)", columns)
     for role, reasons in summary.invalid.items():
         if reasons:
             said = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
-            lines += _labelled("invalid", f"{role}: {said}", columns)
+            lines += beside("invalid  ", f"{role}: {said}", columns)
     for warning in summary.warnings:
-        lines += _labelled("note", warning, columns)
+        lines += beside("note     ", warning, columns)
     return lines
-
-
-def _labelled(label: str, text: str, columns: int) -> list[str]:
-    first, *more = wrapped(text, columns - 9)
-    return [f"{label:<9}{first}", *(" " * 9 + line for line in more)]
 
 
 def first_page(run: RunFolder, found: Overview, state: str, columns: int) -> str:
@@ -234,12 +231,7 @@ def _facts(run: RunFolder, entry: Entry, row: Row, columns: int) -> list[str]:
         facts += [("", f"{judgment.repeat}: {judgment_words(judgment)}") for judgment in record.judgments]
     if record.neutralised:
         facts.append(("shown", f"to judges with {record.neutralised} tags neutralised; here it is as written"))
-    return [line for label, text in facts for line in _fact(label, text, columns)]
-
-
-def _fact(label: str, text: str, columns: int) -> list[str]:
-    first, *more = wrapped(text, columns - 12) or [""]
-    return [f"{label:<12}{first}", *(" " * 12 + line for line in more)]
+    return [line for label, text in facts for line in beside(f"{label:<12}", text, columns)]
 
 
 def _step(record: ProofRecord, n: int, columns: int) -> str:
@@ -261,7 +253,7 @@ def _step(record: ProofRecord, n: int, columns: int) -> str:
     lines = [click.style(heading, fg="red"), body]
     for judgment in judges:
         said = "; ".join(error_items(judgment.errors or "")) or decode_field(judgment.assessment or "")
-        lines += [f"  ┃ {line}" for line in wrapped(f"{judgment.repeat}: {said}", columns - 4)]
+        lines += [f"  ┃ {line}" for line in flowing(f"{judgment.repeat}: {said}", columns - 4)]
     return "\n".join(lines)
 
 
@@ -320,7 +312,7 @@ def call_page(call: Call, columns: int) -> str:
         ("failed", f"{attempt.at}: {attempt.error}, {attempt.attempts} attempts: {attempt.message}")
         for attempt in call.attempts
     ]
-    lines = [line for label, text in facts for line in _fact(label, text, columns)]
+    lines = [line for label, text in facts for line in beside(f"{label:<12}", text, columns)]
     parts = ["\n".join([click.style(rule(f"Call {one_line(call.key.text)}", columns), bold=True), *lines])]
     parts.append(section("Prompt", call.prompt if call.prompt is not None else "(it cannot be known here)", columns))
     if call.line is not None:

@@ -30,10 +30,11 @@ def _print(summary: Summary, path: Path) -> None:
 
     from proverbench.cli.tables import console as console_for_results
 
-    console = console_for_results(piped_width=100)
+    console = console_for_results()
     shown = {name: split for name, split in summary.splits.items() if split.selected_rows or name == "all"}
     title = "ProverBench" if summary.task == "prover" else "VerifierBench"
-    table = Table(title=f"{title}  (scores 0-1, [95 % interval])", title_justify="left", box=None, pad_edge=False)
+    console.print(f"{title}  (scores 0-1, [95 % interval])", style="italic")
+    table = Table(box=None, pad_edge=False)
     table.add_column("")
     for name in shown:
         table.add_column(name, justify="right")
@@ -42,7 +43,11 @@ def _print(summary: Summary, path: Path) -> None:
     for metric in metrics:
         table.add_row(metric, *(_cell(split.metrics, split.intervals, metric) for split in shown.values()))
     console.print(table)
-    if any(split.metrics is None for split in shown.values()):
+    if not summary.splits["all"].selected_rows:
+        console.print(
+            "This shard has no problems: there is nothing to ask. `proverbench merge` works with it or without."
+        )
+    elif any(split.metrics is None for split in shown.values()):
         console.print("A split has scores only when all its records are complete.")
     if any(interval.get("unreliable") for split in shown.values() for interval in (split.intervals or {}).values()):
         console.print(STAR)

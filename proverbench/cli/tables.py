@@ -1,7 +1,6 @@
 """How the commands over saved runs show numbers."""
 
 import math
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,11 +8,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from proverbench.cli import pages
 from proverbench.cli.pages import printable
 from proverbench.metrics.shown import shown_interval
 
-PIPED_WIDTH = 110
-"""Columns when the output is no terminal."""
+_PIPED_WIDTH = 1_000_000
+"""Columns when the output is no terminal: nothing is wrapped or cut there, so that ``grep`` finds whole sentences."""
 
 
 class PlainConsole(Console):
@@ -30,9 +30,9 @@ class PlainConsole(Console):
         return super().render_str(printable(text), **options)
 
 
-def console(*, piped_width: int = PIPED_WIDTH) -> Console:
+def console() -> Console:
     """The console for results, on stdout."""
-    return PlainConsole(width=None if sys.stdout.isatty() else piped_width)
+    return PlainConsole(width=None if pages.on_terminal() else _PIPED_WIDTH)
 
 
 def table(title: str, *columns: str) -> Table:

@@ -117,6 +117,7 @@ async def attempt(
     rounds: int,
     make_kernel: Callable[[], LeanKernel],
     report: Callable[[Round], None] = lambda item: None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> Attempt:
     """Ask for shorter versions, a number of times; the folder gets prompts, replies, checks and the best version.
 
@@ -127,6 +128,7 @@ async def attempt(
         rounds: How often to ask.
         make_kernel: Makes a kernel for each check, so that the task's time limit holds for each.
         report: Told of every round as it ends.
+        stopping: True once nothing new should be asked.
 
     Raises:
         FatalEndpointError: If no call will be answered.
@@ -140,6 +142,8 @@ async def attempt(
     done: list[Round] = []
     usage: list[Any] = []
     for number in range(1, rounds + 1):
+        if stopping():
+            break
         place = folder / f"round-{number:03d}"
         prompt = render_attempt(template, task, best, best_count, feedback)
         reply = _saved_reply(place, prompt) or await _ask(caller, place, prompt, number)

@@ -12,6 +12,8 @@ The same content gives the same bytes: members sorted, no times, no owners.
 import gzip
 import io
 import json
+import math
+import re
 import tarfile
 import zlib
 from collections.abc import Mapping
@@ -30,6 +32,7 @@ _LARGEST = 1024 * 2**20
 Track = Literal["open", "agent-60", "agent-120"]
 BUDGETS: dict[Track, int | None] = {"open": None, "agent-60": 60, "agent-120": 120}
 """Track → minutes that an agent may take, None for any."""
+_AGENT = r"^[^\x00-\x1f\x7f]{1,100}$"
 _Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -41,7 +44,7 @@ class SubmissionFile(BaseModel):
     format: Literal[1] = 1
     task: str
     task_sha256: _Sha256
-    agent: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]{1,100}$")]
+    agent: Annotated[str, Field(pattern=_AGENT)]
     track: Track
     budget_minutes: int | None
     minutes: Annotated[float, Field(ge=0)] | None
@@ -69,6 +72,23 @@ class Extras:
     log: Mapping[str, bytes] | None = None
     """Files of the log, by path."""
 
+    def __post_init__(self) -> None:
+        """Refuse what no bundle can say, before a check is waited for.
+
+        Raises:
+            DataError: Says all that is wrong.
+        """
+        faults = []
+        if re.fullmatch(_AGENT, self.agent) is None or not self.agent.isprintable():
+            faults.append(f"--agent {self.agent!r}: wanted 1 to 100 characters that can be shown")
+        if self.minutes is not None and not math.isfinite(self.minutes):
+            faults.append(f"--minutes {self.minutes:g}: wanted a number of minutes")
+        budget = BUDGETS[self.track]
+        if budget is not None and self.minutes is not None and self.minutes > budget:
+            faults.append(f"--minutes {self.minutes:g}: track {self.track} allows {budget}")
+        if faults:
+            raise DataError.of(faults)
+
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
@@ -93,13 +113,10 @@ def pack(check: Check, extras: Extras) -> bytes:
     """The .tar.gz of a valid check.
 
     Raises:
-        DataError: If the check is not valid, or the time exceeds the track's.
+        DataError: If the check is not valid.
     """
     if check.verdict != "valid" or check.charge is None or check.kernel is None:
         raise DataError.of(check.problems or (f"verdict: {check.verdict}",))
-    budget = BUDGETS[extras.track]
-    if budget is not None and extras.minutes is not None and extras.minutes > budget:
-        raise DataError(f"--minutes {extras.minutes:g}: track {extras.track} allows {budget}")
     task = check.task
     members = {f"task/{path}": data for path, data in {"task.toml": task.toml, **task.files}.items()}
     members |= {f"sources/{path}": data for path, data in check.sources.items()}
@@ -110,7 +127,7 @@ def pack(check: Check, extras: Extras) -> bytes:
         task_sha256=task.sha256,
         agent=extras.agent,
         track=extras.track,
-        budget_minutes=budget,
+        budget_minutes=BUDGETS[extras.track],
         minutes=extras.minutes,
         tokens=extras.tokens,
         scorer=SCORER,

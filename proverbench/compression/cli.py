@@ -1,12 +1,16 @@
 """The command ``compressionbench``."""
 
 import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from proverbench.cli.common import HandlesErrors
+from proverbench.cli.common import EXIT_SIGINT, CommandGroup, HandlesErrors, echo, echo_json, ending_tidily, say
 from proverbench.errors import DataError
 
 if TYPE_CHECKING:
@@ -30,16 +34,17 @@ class _Command(HandlesErrors):
         from proverbench.compression.kernel import StoppedError
 
         try:
-            return super().invoke(ctx)
+            with ending_tidily():
+                return super().invoke(ctx)
         except StoppedError as exc:
-            click.echo(f"stopped: {exc}", err=True)
+            say(f"stopped: {exc}")
             ctx.exit(EXIT_STOPPED)
         except DataError as exc:
-            click.echo("\n".join(f"refused: {line}" for line in str(exc).split("\n")), err=True)
+            say("\n".join(f"refused: {line}" for line in str(exc).split("\n")))
             ctx.exit(EXIT_INVALID)
 
 
-class _Group(HandlesErrors, click.Group):
+class _Group(CommandGroup):
     """The group; its commands are all of the class above."""
 
     command_class = _Command
@@ -72,7 +77,10 @@ def check(task_folder: Path, work: Path | None, verbose: bool, as_json: bool) ->
     from proverbench.compression.presenting import render_check
 
     result = _checked(task_folder, work)
-    click.echo(json.dumps(result.as_json(), indent=2) if as_json else render_check(result, verbose=verbose))
+    if as_json:
+        echo_json(result.as_json())
+    else:
+        echo(render_check(result, verbose=verbose))
     click.get_current_context().exit(EXIT_VALID if result.verdict == "valid" else EXIT_INVALID)
 
 
@@ -122,7 +130,7 @@ def new(
         else:
             task = make_task(read_sources(project), order, _required_kernel(heartbeats, _NEW_S, 8_192))
     write_task(task, task_folder)
-    click.echo(render_task_made(task, task_folder))
+    echo(render_task_made(task, task_folder))
 
 
 @main.command()
@@ -162,14 +170,14 @@ def submit(
         log=None if log is None else read_log(log),
     )
     result = _checked(task_folder, work)
-    click.echo(render_check(result))
+    echo(render_check(result))
     if result.verdict != "valid":
         raise DataError(f"only a valid version can be submitted; this one is: {result.verdict}")
     data = pack(result, extras)
     output.mkdir(parents=True, exist_ok=True)
     path = output / bundle_name(data)
     path.write_bytes(data)
-    click.echo(f"bundle    {path}")
+    echo(f"bundle    {path}")
 
 
 def _track(given: str, minutes: float | None) -> Any:
@@ -220,7 +228,7 @@ def verify(
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"receipt-{bundle.sha256[:16]}.json"
     path.write_text(json.dumps(receipt.as_json(), indent=1) + "\n", encoding="utf-8")
-    click.echo(render_verification(receipt, path))
+    echo(render_verification(receipt, path))
     click.get_current_context().exit(EXIT_VALID if receipt.valid else EXIT_INVALID)
 
 
@@ -238,8 +246,8 @@ def _verify_receipt(file: Path, bundle_file: Path | None, trust: str | None) -> 
         problems += [*bundle.problems, *bundle_mismatches(receipt, bundle)]
     if problems:
         raise DataError.of(f"{file}: {problem}" for problem in problems)
-    click.echo(render_verification(receipt, file))
-    click.echo(f"bundle    {about or 'not here; only the receipt was checked'}")
+    echo(render_verification(receipt, file))
+    echo(f"bundle    {about or 'not here; only the receipt was checked'}")
     click.get_current_context().exit(EXIT_VALID if receipt.valid else EXIT_INVALID)
 
 
@@ -266,7 +274,10 @@ def share_command(task_folder: Path, work: Path | None, output: Path | None, as_
     result = share_task(task, sources, _required_kernel(task.spec.heartbeats, task.spec.time_s, task.spec.memory_mb))
     if output is not None:
         output.write_bytes(write_export(result.paying.export))
-    click.echo(json.dumps(result.as_json(), indent=2) if as_json else render_shared(task, result))
+    if as_json:
+        echo_json(result.as_json())
+    else:
+        echo(render_shared(task, result))
     click.get_current_context().exit(EXIT_INVALID if result.problems else EXIT_VALID)
 
 
@@ -289,13 +300,13 @@ def report(paths: tuple[Path, ...], output: Path, trust: tuple[str, ...]) -> Non
     views, missing = best_views(runs, others)
     views += [view_check(_checked(path, None), f"{path.name} as it is in {path}") for path in tasks]
     for problem in problems:
-        click.echo(f"not counted: {problem}", err=True)
+        say(f"not counted: {problem}")
     for problem in missing:
-        click.echo(f"not shown: {problem}", err=True)
+        say(f"not shown: {problem}")
     if not runs and not views:
         raise DataError("nothing to report: wanted receipts or task folders")
     output.write_text(render_report(rank(runs) if runs else None, views), encoding="utf-8")
-    click.echo(f"page      {output}")
+    echo(f"page      {output}")
 
 
 @main.command(name="attempt")
@@ -308,7 +319,10 @@ def report(paths: tuple[Path, ...], output: Path, trust: tuple[str, ...]) -> Non
 def attempt_command(task_folder: Path, config_file: Path, rounds: int, output: Path | None) -> None:
     """Let a language model shorten a task's proofs: it proposes, the check answers, the best version is kept.
 
-    Exit codes: 0 all rounds were answered; 1 some were not (the same command goes on), or refused.
+    Ctrl-C once: ask nothing new, keep the answer that is awaited; twice, or SIGTERM: stop at once.
+
+    Exit codes: 0 all rounds were answered; 1 some were not (the same command goes on), or refused; 129/130/143 stopped
+    by a signal (the same command goes on).
     """
     import asyncio
 
@@ -324,10 +338,16 @@ def attempt_command(task_folder: Path, config_file: Path, rounds: int, output: P
     config = load_config(config_file)
     folder = output or task_folder / "attempt"
 
-    def say(item: Round) -> None:
-        click.echo(f"round {item.number}: {item.outcome}" + (f", {item.count} nodes" if item.count else ""), err=True)
+    def report(item: Round) -> None:
+        say(f"round {item.number}: {item.outcome}" + (f", {item.count} nodes" if item.count else ""))
+
+    def complain(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        # A signal may end a task of aiohttp's as well as ours; that is no fault to print.
+        if not isinstance(context.get("exception"), SystemExit | KeyboardInterrupt):
+            loop.default_exception_handler(context)
 
     async def go() -> Attempt:
+        asyncio.get_running_loop().set_exception_handler(complain)
         callers = await open_callers(config, ["policy"])
         try:
             return await attempt(
@@ -336,17 +356,42 @@ def attempt_command(task_folder: Path, config_file: Path, rounds: int, output: P
                 folder,
                 rounds=rounds,
                 make_kernel=lambda: _required_kernel(spec.heartbeats, spec.time_s, spec.memory_mb),
-                report=say,
+                report=report,
+                stopping=stopped.is_set,
             )
         finally:
             await close_callers(callers)
 
-    result = asyncio.run(go())
-    click.echo(f"task      {spec.name}  sha256:{task.sha256}")
-    click.echo(f"best      {result.best_count:,} nodes, {compare(result.best_count, spec.original_count)}")
+    stopped = Event()
+    with _first_interrupt(stopped):
+        result = asyncio.run(go())
+    echo(f"task      {spec.name}  sha256:{task.sha256}")
+    echo(f"best      {result.best_count:,} nodes, {compare(result.best_count, spec.original_count)}")
     if result.best_count < spec.original_count:
-        click.echo(f"then      compressionbench submit {task_folder} --work {folder / 'best'} --log {folder}")
+        echo(f"then      compressionbench submit {task_folder} --work {folder / 'best'} --log {folder}")
+    if stopped.is_set():
+        say("stopped by Ctrl-C; the same command goes on")
+        click.get_current_context().exit(EXIT_SIGINT)
     click.get_current_context().exit(EXIT_VALID if result.complete else EXIT_INVALID)
+
+
+@contextmanager
+def _first_interrupt(stopped: Event) -> Iterator[None]:
+    """While it lasts, Ctrl-C sets ``stopped``, and a second one stops at once; where it is ignored, it stays so."""
+
+    def heed(*_: object) -> None:
+        if stopped.is_set():
+            raise KeyboardInterrupt
+        stopped.set()
+        say("asking nothing new; the answer that is awaited is kept (Ctrl-C again stops at once)")
+
+    before = signal.getsignal(signal.SIGINT)
+    if before != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, heed)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @main.command(name="count")
@@ -368,7 +413,10 @@ def count_command(
     from proverbench.compression.presenting import render_counted
 
     result = count_file(file, targets, background, _kernel(200_000_000, _NEW_S, 8_192))
-    click.echo(json.dumps(result.as_json(), indent=2) if as_json else render_counted(result, verbose=verbose))
+    if as_json:
+        echo_json(result.as_json())
+    else:
+        echo(render_counted(result, verbose=verbose))
     click.get_current_context().exit(EXIT_VALID if result.verdict == "accepted" else EXIT_INVALID)
 
 
@@ -378,7 +426,7 @@ def keygen(file: Path) -> None:
     """Make an Ed25519 key to sign receipts with."""
     from proverbench.compression.receipts import make_key
 
-    click.echo(f"public key {make_key(file)}")
+    echo(f"public key {make_key(file)}")
 
 
 @main.command(name="rank")
@@ -407,12 +455,15 @@ def rank_command(
 
     runs, problems = collect_runs(paths, trusted=set(trust))
     for problem in problems:
-        click.echo(f"not counted: {problem}", err=True)
+        say(f"not counted: {problem}")
     if not runs:
         raise DataError("no receipt to rank by; make some with: compressionbench verify BUNDLE")
     tasks = {task.sha256: task.spec.name for task in map(load_task, task_folders)}
     ranking = rank(runs, tasks or None)
-    click.echo(json.dumps(asdict(ranking), indent=2) if as_json else render_ranking(ranking))
+    if as_json:
+        echo_json(asdict(ranking))
+    else:
+        echo(render_ranking(ranking))
 
 
 def _checked(task_folder: Path, work: Path | None) -> "Check":

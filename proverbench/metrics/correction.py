@@ -112,9 +112,11 @@ def correct_by_calibration(
     youden_draws = rule_draws["sensitivity"] + rule_draws["specificity"] - 1
     youden_spread = spread(youden_draws[~np.isnan(youden_draws)])
     if youden < LEAST_YOUDEN or youden_spread["low"] is None or youden_spread["low"] <= 0:
+        ends = (youden_spread["low"], youden_spread["high"])
+        interval = ", ".join("?" if end is None else f"{end:.3f}" for end in ends)
         raise UncorrectableError(
             f"sensitivity {rule_point['sensitivity']:.3f} + specificity {rule_point['specificity']:.3f} is too near 1 "
-            f"(their sum - 1 is {youden:.3f}, 95 % interval from {youden_spread['low']}): the judge tells correct from "
+            f"(their sum - 1 is {youden:.3f}, 95 % interval [{interval}]): the judge tells correct from "
             "incorrect proofs too badly for a correction; use a better judge or more annotated proofs"
         )
     draws = rogan_gladen(run_draws["accepted"], rule_draws["sensitivity"], rule_draws["specificity"])

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, EXIT_SIGINT, EXIT_SIGTERM, HandlesErrors
+from proverbench.cli.common import (
+    EXIT_COMPLETE,
+    EXIT_INCOMPLETE,
+    EXIT_OF_SIGNAL,
+    CommandGroup,
+    echo,
+    echo_json,
+    heeded_signals,
+    say,
+)
 
 if TYPE_CHECKING:
     from proverbench.retrieval.execute import Session
@@ -21,11 +30,7 @@ TASKS = ("jsonl", "mathlibqr", "mathlibmpr", "dependencies", "leandojo")
 _FILE = click.Path(path_type=Path)
 
 
-class _Group(HandlesErrors, click.Group):
-    """A group whose errors are one short message."""
-
-
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="proverbench")
 def main() -> None:
     """Measure how well a search engine finds the theorem, or all the premises, that a proof needs.
@@ -61,7 +66,9 @@ def main() -> None:
     "--sample-corpus", type=click.IntRange(1), metavar="N", help="Search N documents: all gold, others drawn."
 )
 @click.option("--seed", type=int, default=20260711, show_default=True, help="Of the samples.")
-@click.option("--cache", type=_FILE, help="Vectors and answers are kept here.  [default: ~/.cache/proverbench]")
+@click.option(
+    "--cache", type=_FILE, help="Vectors and answers are kept here.  [default: ~/.cache/proverbench/retrieval]"
+)
 @click.option("--dry-run", is_flag=True, help="Check everything, search nothing, write nothing.")
 def run(specs: tuple[str, ...], output: Path | None, resume: Path | None, dry_run: bool, **options: Any) -> int:
     """Run systems on a benchmark; each gets a folder of its own."""
@@ -103,7 +110,7 @@ def _new(specs: tuple[str, ...], output: Path, options: dict[str, Any]) -> "Sess
         options["corpus_name"] = options["corpus_name"] or "the shipped corpus"
     options["queries"] = options["queries"] or shipped_data() / "queries.jsonl"
     data = DataOptions(**options)
-    return Session(data, Settings.load(config), cache or _default_cache(), plan_new(specs, output), _say)
+    return Session(data, Settings.load(config), cache or _default_cache(), plan_new(specs, output), say)
 
 
 def _resumed(path: Path, options: dict[str, Any]) -> "Session":
@@ -119,30 +126,30 @@ def _resumed(path: Path, options: dict[str, Any]) -> "Session":
     else:
         settings = Settings(f"{planned[0].folder}/manifest.json", saved.operation.get("config", {}))
     cache = options["cache"] or Path(saved.operation.get("cache") or _default_cache())
-    return Session(data, settings, cache, planned, _say)
+    return Session(data, settings, cache, planned, say)
 
 
 def _run(session: "Session", where: Path) -> int:
     from proverbench.retrieval.folder import RetrievalRun
 
-    results = session.run()
+    results = session.run(heeded=heeded_signals())
     complete = not session.stopped
     for plan, result in results:
         for note in result.notes:
-            click.echo(f"{plan.spec}: {note}", err=True)
+            say(f"{plan.spec}: {note}")
         if result.complete:
-            click.echo(_headline(plan.spec, plan.folder, RetrievalRun(plan.folder).summary()))
+            echo(_headline(plan.spec, plan.folder, RetrievalRun(plan.folder).summary()))
             continue
         complete = False
         if result.fatal or result.unanswered:
             n = len(result.unanswered)
             why = result.fatal or f"{n} queries unanswered, the first: {result.unanswered[0].message}"
-            click.echo(f"{plan.spec}: incomplete, no score; {why}", err=True)
+            say(f"{plan.spec}: incomplete, no score; {why}")
     if complete:
         return EXIT_COMPLETE
-    click.echo(f"resume with: retrievalbench run --resume {where}", err=True)
+    say(f"resume with: retrievalbench run --resume {where}")
     if session.stopped is not None:
-        return EXIT_SIGINT if session.stopped.name == "SIGINT" else EXIT_SIGTERM
+        return EXIT_OF_SIGNAL[session.stopped]
     return EXIT_INCOMPLETE
 
 
@@ -158,9 +165,9 @@ def _describe(session: "Session") -> None:
     from proverbench.retrieval.describe import describe_data
 
     for line in describe_data(session.prepared):
-        click.echo(line)
+        echo(line)
     for plan, system in session.systems:
-        click.echo(f"system {plan.spec} -> {plan.folder}: {json.dumps(system.identity(), ensure_ascii=False)}")
+        echo(f"system {plan.spec} -> {plan.folder}: {json.dumps(system.identity(), ensure_ascii=False)}")
 
 
 @main.command()
@@ -175,7 +182,7 @@ def score(folders: tuple[Path, ...]) -> int:
         saved = RetrievalRun(folder)
         summary = saved.rebuild()
         complete = complete and bool(summary["complete"])
-        click.echo(_headline(saved.manifest.system, folder, summary))
+        echo(_headline(saved.manifest.system, folder, summary))
     return EXIT_COMPLETE if complete else EXIT_INCOMPLETE
 
 
@@ -194,8 +201,8 @@ def report(folders: tuple[Path, ...], output: Path, published: Path | None, subs
     page = load_page(folders, published=published, subset=subset)
     write_whole(output, render_report(page, title=title).encode("utf-8"))
     for banner in page["banners"]:
-        click.echo(f"note: {banner}", err=True)
-    click.echo(f"wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in any browser")
+        say(f"note: {banner}")
+    echo(f"wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in any browser")
 
 
 @main.command()
@@ -209,11 +216,11 @@ def compare(folders: tuple[Path, ...], subset: Path | None, as_json: bool) -> No
 
     page = load_page(folders, subset=subset, details=False)
     if as_json:
-        click.echo(json.dumps({"banners": page["banners"], "boards": page["boards"]}, ensure_ascii=False, indent=1))
+        echo_json({"banners": page["banners"], "boards": page["boards"]})
         return
     for banner in page["banners"]:
-        click.echo(f"note: {banner}\n")
-    click.echo("\n\n".join("\n".join(describe_board(board)) for board in page["boards"]))
+        echo(f"note: {banner}\n")
+    echo("\n\n".join("\n".join(describe_board(board)) for board in page["boards"]))
 
 
 @main.command()
@@ -223,10 +230,10 @@ def systems() -> None:
 
     width = max(map(len, KINDS))
     for form, meaning in KINDS.items():
-        click.echo(f"{form.ljust(width)}  {meaning}")
+        echo(f"{form.ljust(width)}  {meaning}")
 
 
-@main.group()
+@main.group(cls=CommandGroup)
 def data() -> None:
     """Look at benchmark and corpus files."""
 
@@ -259,7 +266,7 @@ def validate(corpus: Path | None, queries: Path | None, subset: Path | None, **c
             benchmark = cut_to_subset(benchmark, load_subset(subset), subset.stem)
         lines = describe_benchmark(benchmark)
     for line in lines:
-        click.echo(line)
+        echo(line)
 
 
 def _default_output(task: str, specs: tuple[str, ...]) -> Path:
@@ -275,7 +282,3 @@ def _default_output(task: str, specs: tuple[str, ...]) -> Path:
 def _default_cache() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "proverbench" / "retrieval"
-
-
-def _say(line: str) -> None:
-    click.echo(line, err=True)

@@ -87,11 +87,11 @@ class Session:
             _require_same(plan, manifest)
         return manifest
 
-    def run(self) -> list[tuple[Planned, Result]]:
-        """Run every system; returns how each went. A signal ends it early (:attr:`stopped`)."""
-        return asyncio.run(self._run())
+    def run(self, *, heeded: Sequence[signal.Signals] = ()) -> list[tuple[Planned, Result]]:
+        """Run every system; returns how each went. A signal of ``heeded`` ends it early (:attr:`stopped`)."""
+        return asyncio.run(self._run(heeded))
 
-    async def _run(self) -> list[tuple[Planned, Result]]:
+    async def _run(self, heeded: Sequence[signal.Signals]) -> list[tuple[Planned, Result]]:
         results: list[tuple[Planned, Result]] = []
         task = asyncio.current_task()
         assert task is not None
@@ -100,12 +100,12 @@ class Session:
         def stop(which: signal.Signals) -> None:
             again = self.stopped is not None
             self.stopped = which
-            if again or which == signal.SIGTERM:
+            if again or which != signal.SIGINT:
                 task.cancel()
             else:
                 self._say("stopping: nothing new is asked, what is in flight is saved; Ctrl-C again to stop at once")
 
-        for which in (signal.SIGINT, signal.SIGTERM):
+        for which in heeded:
             loop.add_signal_handler(which, stop, which)
         try:
             # All folders first, so that --resume finds the systems that were not begun.
@@ -120,7 +120,7 @@ class Session:
             if self.stopped is None:
                 raise
         finally:
-            for which in (signal.SIGINT, signal.SIGTERM):
+            for which in heeded:
                 loop.remove_signal_handler(which)
             with contextlib.suppress(asyncio.CancelledError):
                 await self._builder.aclose()

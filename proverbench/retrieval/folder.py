@@ -54,7 +54,8 @@ class RetrievalRun:
         except OSError as exc:
             raise JournalError(f"{path}: is no run of retrievalbench ({MANIFEST}: {exc.strerror or exc})") from exc
         except msgspec.DecodeError as exc:
-            raise JournalError(f"{path / MANIFEST}: is no manifest of retrievalbench: {exc}") from exc
+            hint = f"; look into a run of proverbench with: proverbench inspect {path}" if b'"identity"' in data else ""
+            raise JournalError(f"{path / MANIFEST}: is no manifest of retrievalbench: {exc}{hint}") from exc
         self.queries = list(_lines(path / QUERIES, GoldQuery))
         self.positions: dict[str, Positions] = {}
         for line in _lines(path / POSITIONS, Positions):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from proverbench.cli import pages
 from proverbench.frames import load
 
 
@@ -55,7 +56,9 @@ def test_judges_of_the_same_proofs_are_a_panel(command, saved):
     assert panel["prover"].get("proofs", 0) < 48
 
 
-def test_the_screen(command, saved):
+def test_the_screen(command, saved, monkeypatch):
+    monkeypatch.setattr(pages, "on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "110")
     ended = command("analyse", saved / "p1", saved / "v1", saved / "v2")
     assert ended.code == 0
     for part in (

@@ -233,6 +233,39 @@ class TestSignals:
         assert 130 in codes
 
     @pytest.mark.parametrize(
+        ("line", "which", "code"),
+        [
+            ("", signal.SIGTERM, 143),
+            ("", signal.SIGHUP, 129),
+            ("trap '' HUP; ", signal.SIGHUP, 0),
+            ("trap '' HUP; ", signal.SIGTERM, 143),
+        ],
+    )
+    def test_ending_tidily(self, tmp_path, line, which, code):
+        """Temporary folders go and child processes end with the command."""
+        program = """
+import subprocess, sys, tempfile
+from proverbench.cli.common import ending_tidily
+with ending_tidily(), tempfile.TemporaryDirectory(dir="."):
+    subprocess.run(["bash", "-c", "echo $$ > pid; exec sleep 2"])
+"""
+        process = subprocess.Popen(
+            ["bash", "-c", f"{line}exec {sys.executable} -c '{program}'"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stderr=subprocess.PIPE,
+        )
+        while not (tmp_path / "pid").is_file() or not (tmp_path / "pid").read_text():
+            time.sleep(0.01)
+        process.send_signal(which)
+        _, err = process.communicate(timeout=30)
+        assert process.returncode == code
+        assert err.decode() == (f"stopped by {which.name}\n" if code else "")
+        assert [path.name for path in tmp_path.iterdir()] == ["pid"]
+        with pytest.raises(ProcessLookupError):
+            os.kill(int((tmp_path / "pid").read_text()), 0)
+
+    @pytest.mark.parametrize(
         ("line", "code"),
         [pytest.param("", 129, id="a-closed-terminal"), pytest.param("trap '' HUP; ", 0, id="nohup")],
     )

@@ -1,6 +1,7 @@
 """`proverbench correct`: by calibration, by labels, and when it refuses."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,8 @@ def test_the_screen(command, saved):
     assert ended.code == 0
     for part in ("as judged", "calibrated by shown", "sensitivity", "specificity", "their sum - 1"):
         assert part in ended.out
+    for row in ("sensitivity", "specificity", "their sum - 1"):
+        assert re.search(rf"^{row} +\d\.\d{{3}} \[-?\d\.\d{{3}}, \d\.\d{{3}}\]\*? +\d+$", ended.out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", ["v1", "v2"])
@@ -81,6 +84,7 @@ def test_refuses_a_judge_without_skill(command, saved, server, tmp_path):
     ended = command("correct", saved / "p1", "--calibration", "coin")
     assert ended.code == 2
     assert "too near 1" in ended.err
+    assert re.search(r"their sum - 1 is -?0\.\d{3}, 95 % interval \[-?\d\.\d{3}, -?\d\.\d{3}\]\)", ended.err)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from proverbench import fetch
+from proverbench.cli import pages
 from proverbench.cli.data import command
 
 ROOT = Path(__file__).parents[2]
@@ -133,7 +134,9 @@ def test_show_lists_rows_in_80_columns(proofs: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["v1", "0"])
-def test_show_one_row_by_id_or_index(proofs: Path, name: str) -> None:
+def test_show_one_row_by_id_or_index(proofs: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
     result = run("show", proofs, name)
     assert result.exit_code == 0
     assert all(len(line) <= 80 for line in result.output.splitlines() if not line.startswith("from"))

