@@ -22,8 +22,14 @@ MOST_STEPS = 8
 @click.option("--split", default="all", show_default=True, help="all, ugd, qe or another domain.")
 @click.option("--by", "factors", multiple=True, metavar="FACTOR", help="Break down by this only; may be repeated.")
 @click.option("--pass-k", "ks", multiple=True, type=int, metavar="K", help="pass@K; repeatable. [default: 1 to S]")
-@click.option("--resamples", type=click.IntRange(min=2), default=1000, show_default=True, help="Of each interval.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of the resamples. [default: a fixed one]")
+@click.option(
+    "--resamples",
+    type=click.IntRange(min=2),
+    default=1000,
+    show_default=True,
+    help="Bootstrap resamples for each interval.",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the resamples. [default: a fixed one]")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     runs: tuple[Path, ...],

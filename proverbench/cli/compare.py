@@ -21,9 +21,21 @@ _HEADLINE = {
     "--metric", "metrics", multiple=True, help="Compare this metric; may be repeated. [default: the main ones]"
 )
 @click.option("--all-metrics", is_flag=True, help="Compare every published metric.")
-@click.option("--resamples", type=click.IntRange(min=2), default=1000, show_default=True, help="Of each interval.")
-@click.option("--permutations", type=click.IntRange(min=1), default=10_000, show_default=True, help="Of each p-value.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of both. [default: a fixed one]")
+@click.option(
+    "--resamples",
+    type=click.IntRange(min=2),
+    default=1000,
+    show_default=True,
+    help="Bootstrap resamples for each interval.",
+)
+@click.option(
+    "--permutations",
+    type=click.IntRange(min=1),
+    default=10_000,
+    show_default=True,
+    help="Random permutations for each p-value.",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of both. [default: a fixed one]")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     runs: tuple[Path, ...],

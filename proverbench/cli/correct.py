@@ -27,8 +27,14 @@ if TYPE_CHECKING:
 @click.option(
     "--calibration-split", default="all", show_default=True, help="Of the calibration: proofs like those of the run."
 )
-@click.option("--resamples", type=click.IntRange(min=2), default=1000, show_default=True, help="Of each interval.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of the resamples. [default: a fixed one]")
+@click.option(
+    "--resamples",
+    type=click.IntRange(min=2),
+    default=1000,
+    show_default=True,
+    help="Bootstrap resamples for each interval.",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the resamples. [default: a fixed one]")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     run: Path,

@@ -38,7 +38,7 @@ _TABLES = ("scores", "proofs", "judgments", "calls")
     "--metric", "metrics", multiple=True, help="latex: this column; may be repeated. [default: the main ones]"
 )
 @click.option("--choose", type=click.IntRange(min=1), metavar="N", help="verifierbench: N proofs chosen at random.")
-@click.option("--seed", type=int, default=0, show_default=True, help="verifierbench: of the choice.")
+@click.option("--seed", type=int, default=0, show_default=True, help="verifierbench: seed of the choice.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 def command(
     runs: tuple[Path, ...],
@@ -138,7 +138,7 @@ def _write_latex(
     _refuse_existing([output], force)
     _make_folder(output.parent)
     write_whole(output, made.encode())
-    click.echo(f"{output}: {len(runs)} runs")
+    click.echo(f"{output}: {len(runs)} {'run' if len(runs) == 1 else 'runs'}")
 
 
 def _write_sheet(path: Path, output: Path, choose: int | None, seed: int, force: bool) -> int:

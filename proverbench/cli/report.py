@@ -8,9 +8,22 @@ from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors, say
 
 
 @click.command(cls=HandlesErrors, name="report", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("runs", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File. [default: report.html; -]")
-@click.option("--format", "form", type=click.Choice(["html", "md"]), default="html", help="Page or Markdown summary.")
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="File to write. [default: report.html; Markdown: standard output]",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "md"]),
+    default="html",
+    show_default=True,
+    help="A page, or a Markdown summary.",
+)
 @click.option("--published", is_flag=True, help="Show the published Table 1 beside the runs.")
 def command(runs: tuple[Path, ...], output: Path | None, form: str, published: bool) -> int:
     """One page of one or more RUNS that works offline: scores, plots, every proof and judgment.

@@ -9,9 +9,13 @@ from proverbench.errors import ConfigError
 
 
 @click.command(cls=HandlesErrors, name="view", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("runs", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8766, show_default=True, help="Of localhost; 0 takes a free one."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8766,
+    show_default=True,
+    help="Port of localhost; 0 takes a free one.",
 )
 @click.option("--published", is_flag=True, help="Show the published Table 1 beside the runs.")
 def command(runs: tuple[Path, ...], port: int, published: bool) -> int:

@@ -69,7 +69,7 @@ def main() -> None:
 
 @main.command()
 @click.argument("task_folder", metavar="TASK", type=_FOLDER)
-@click.option("--work", type=_FOLDER, help="Folder with your files (default: TASK/work).")
+@click.option("--work", type=_FOLDER, help="Folder with your files. [default: TASK/work]")
 @click.option("--verbose", is_flag=True, help="Also what each declaration pays.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 def check(task_folder: Path, work: Path | None, verbose: bool, as_json: bool) -> None:
@@ -88,7 +88,7 @@ def check(task_folder: Path, work: Path | None, verbose: bool, as_json: bool) ->
 @click.argument("project", type=click.Path(path_type=Path))
 @click.argument("task_folder", metavar="TASK", type=_FOLDER)
 @click.option("--target", "targets", multiple=True, help="A theorem to shorten; repeat for more.")
-@click.option("--editable", multiple=True, help="A file that may be rewritten (default: those with the targets).")
+@click.option("--editable", multiple=True, help="A file that may be rewritten. [default: those with the targets]")
 @click.option("--background", multiple=True, help="A constant of an editable file whose use is free; it is frozen.")
 @click.option("--freeze", multiple=True, help="A further definition that must not change.")
 @click.option("--title", default="", help="What the task is about.")
@@ -97,7 +97,7 @@ def check(task_folder: Path, work: Path | None, verbose: bool, as_json: bool) ->
     type=click.IntRange(1),
     default=200_000_000,
     show_default=True,
-    help="Kernel steps for each declaration.",
+    help="The kernel's limit for each declaration, in Lean's own small steps.",
 )
 def new(
     project: Path,
@@ -135,16 +135,16 @@ def new(
 
 @main.command()
 @click.argument("task_folder", metavar="TASK", type=_FOLDER)
-@click.option("--work", type=_FOLDER, help="Folder with your files (default: TASK/work).")
+@click.option("--work", type=_FOLDER, help="Folder with your files. [default: TASK/work]")
 @click.option("--agent", default="unnamed", show_default=True, help="Who took part: the name in the ranking.")
 @click.option(
     "--track",
     type=click.Choice(["open", "agent-60", "agent-120", "agent", "record"]),
     default="open",
     show_default=True,
-    help="Budget in minutes; `record` is open, `agent` the smallest agent track that --minutes fit.",
+    help="The number is the budget in minutes; `record` is open, `agent` the smallest agent track that --minutes fit.",
 )
-@click.option("--minutes", type=click.FloatRange(0), help="How long it took.")
+@click.option("--minutes", type=click.FloatRange(0), help="How many minutes it took.")
 @click.option("--log", type=_FOLDER, help="Folder with a log, taken into the bundle.")
 @click.option("--tokens-json", type=_FOLDER, help="File with a JSON object on tokens, taken into the bundle.")
 @click.option("--output", type=_FOLDER, default=Path("submissions"), show_default=True, help="Folder for the bundle.")
@@ -194,7 +194,7 @@ def _track(given: str, minutes: float | None) -> Any:
     "--task", "task_folder", type=_FOLDER, help="The task as the organiser has it; the bundle's must equal it."
 )
 @click.option("--key", type=_FOLDER, help="Ed25519 private key (PEM) to sign the receipt with.")
-@click.option("--output", type=_FOLDER, help="Folder for the receipt (default: beside the bundle).")
+@click.option("--output", type=_FOLDER, help="Folder for the receipt. [default: beside the bundle]")
 @click.option("--bundle", "bundle_file", type=_FOLDER, help="With a receipt: the bundle it should be about.")
 @click.option("--trust", metavar="HEX", help="With a receipt: the public key that must have signed it.")
 def verify(
@@ -253,7 +253,7 @@ def _verify_receipt(file: Path, bundle_file: Path | None, trust: str | None) -> 
 
 @main.command(name="share")
 @click.argument("task_folder", metavar="TASK", type=_FOLDER)
-@click.option("--work", type=_FOLDER, help="Share the proofs in these files (default: the task's originals).")
+@click.option("--work", type=_FOLDER, help="Share the proofs in these files. [default: the task's originals]")
 @click.option("--output", type=_FOLDER, help="Write the shorter version's kernel terms here (lean4export NDJSON).")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 def share_command(task_folder: Path, work: Path | None, output: Path | None, as_json: bool) -> None:
@@ -397,7 +397,7 @@ def _first_interrupt(stopped: Event) -> Iterator[None]:
 @main.command(name="count")
 @click.argument("file", type=_FOLDER)
 @click.option(
-    "--target", "targets", multiple=True, help="A theorem to charge; repeat for more (default: every theorem)."
+    "--target", "targets", multiple=True, help="A theorem to charge; repeat for more. [default: every theorem]"
 )
 @click.option("--background", multiple=True, help="A constant whose use is free; repeat for more.")
 @click.option("--verbose", is_flag=True, help="Also what each declaration pays.")
@@ -439,7 +439,7 @@ def keygen(file: Path) -> None:
     "task_folders",
     multiple=True,
     type=_FOLDER,
-    help="A task that counts (default: those with a verified run).",
+    help="A task that counts. [default: those with a verified run]",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
 def rank_command(

@@ -65,7 +65,7 @@ def main() -> None:
 @click.option(
     "--sample-corpus", type=click.IntRange(1), metavar="N", help="Search N documents: all gold, others drawn."
 )
-@click.option("--seed", type=int, default=20260711, show_default=True, help="Of the samples.")
+@click.option("--seed", type=int, default=20260711, show_default=True, help="Seed of both samples.")
 @click.option(
     "--cache", type=_FILE, help="Vectors and answers are kept here.  [default: ~/.cache/proverbench/retrieval]"
 )

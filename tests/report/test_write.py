@@ -64,7 +64,9 @@ def test_command_refuses_what_is_no_run(command, tmp_path):
     ended = command("report", tmp_path / "empty")
     assert ended.code != 0
     assert "no saved run" in ended.err
-    assert command("report", tmp_path / "nothing").code == 2
+    for name in ("report", "view"):
+        ended = command(name, tmp_path / "nothing")
+        assert (ended.code, "nothing does not exist" in ended.err) == (2, True)
 
 
 def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
