@@ -13,7 +13,7 @@ import pytest
 
 from proverbench.report.build import open_runs
 from proverbench.report.write import write_report
-from tests.support import ROOT
+from tests.support import ROOT, SHARED, run_process
 
 DATA = Path(__file__).parent / "data"
 ARTEFACTS = ROOT / ".artefacts" / "report"
@@ -140,6 +140,22 @@ def prover_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def judge_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a VerifierBench run."""
     return make_page(tmp_path_factory.mktemp("judge"), DATA / "judge")
+
+
+@pytest.fixture(scope="session")
+def imported_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of runs of the published evaluator: with meta levels, and one that was interrupted."""
+    runs = SHARED / "data" / "published-run"
+    if not runs.is_dir():
+        pytest.skip("the shared data are not at hand")
+    folder = tmp_path_factory.mktemp("imported")
+    for name in ("verifier-meta", "prover-interrupted"):
+        data = ("--data", runs / f"{name}.data.jsonl")
+        ended = run_process(
+            "data", "import", "--format", "published", runs / name, *data, "--output", folder / name, cwd=folder
+        )
+        assert ended.code == 0, ended.err
+    return make_page(folder, folder / "verifier-meta", folder / "prover-interrupted")
 
 
 @pytest.fixture(scope="session")

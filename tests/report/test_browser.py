@@ -203,6 +203,69 @@ def test_judges_of_the_same_proof_stand_together(opened, mixed_page):
     assert page.text(".hits").startswith("0 of")
 
 
+def test_libraries_lie_inert_until_they_are_wanted(opened, judge_page):
+    """KaTeX, D3 and Plot are most of a small page, and no score needs them: the page stands without them."""
+    page = opened(judge_page)
+    page.page.add_init_script(
+        "addEventListener('DOMContentLoaded', () => {"
+        " window.atFirst = [typeof katex, typeof Plot, document.querySelectorAll('template').length] });"
+    )
+    page.page.reload()
+    page.settled()
+    assert page.page.evaluate("atFirst") == ["undefined", "undefined", 2]
+    assert page.page.evaluate("typeof Plot") == "object"
+    page.until(lambda: page.page.evaluate("typeof katex") == "object")  # when nothing else is to be done
+    page.until(lambda: page.page.locator("template").count() == 0)
+    assert "".join(path.get_attribute("d") for path in page.page.locator(".legend path").all())
+
+
+def test_printing_needs_no_waiting(opened, judge_page):
+    """Before printing everything is typeset and drawn at once, though nothing of it was in sight."""
+    page = opened(judge_page, "#/proofs?show=split")
+    page.page.evaluate("location.hash = '#/'")
+    page.page.wait_for_selector(".overview")
+    drawn = page.page.evaluate("dispatchEvent(new Event('beforeprint')), document.querySelectorAll('svg.plot').length")
+    assert drawn >= 5
+    page.page.evaluate("location.hash = '#/proofs?show=split'")
+    page.page.wait_for_selector(".judgments")
+    page.page.evaluate("document.querySelectorAll('details').forEach((node) => { node.open = true })")
+    page.settled()
+    left = page.page.evaluate("dispatchEvent(new Event('beforeprint')), document.querySelectorAll('.untypeset').length")
+    assert left == 0
+
+
+def test_judges_that_name_other_steps_can_be_found(opened, judge_page):
+    split = opened(judge_page, "#/proofs?show=split")
+    differ = opened(judge_page, "#/proofs?show=differ")
+    assert int(split.text(".hits").split()[0]) < int(differ.text(".hits").split()[0])
+    for row in differ.page.locator(".rows li").all():
+        marks = {mark for mark in row.locator(".strip .mark").all_inner_texts() if mark != "!"}
+        assert len(marks) > 1
+
+
+def test_an_imported_run_says_where_it_comes_from(opened, imported_page):
+    page = opened(imported_page)
+    assert "imported" in page.page.locator(".glance .chip").all_inner_texts()
+    assert "from the published evaluator 0.1.0" in page.text("main .facts")
+    page.page.get_by_role("link", name="prover-interrupted").click()
+    page.page.wait_for_selector(".callout.bad")
+    assert "finish it with the evaluator that made it, and import it again" in page.text(".callout.bad")
+    assert "no score yet" in page.text(".card")
+    proof = opened(imported_page, "#/proofs?human=wrong")
+    assert "Human annotation".upper() in proof.text(".sheet.human").upper()
+    judgment = proof.page.locator("details.judgment[open]").first
+    judgment.get_by_role("button", name=re.compile("^Prompt: the judge")).click()
+    assert "<step0>" in judgment.locator("pre.raw").first.inner_text()
+
+
+def test_counts_of_one_are_singular(opened, imported_page, judge_page):
+    for made in (imported_page, judge_page):
+        page = opened(made)
+        assert not re.search(
+            r"(?<![\d.,])1 (problem|proof|judgment|row|step)s\b", page.page.locator("main").inner_text()
+        )
+
+
 @pytest.mark.parametrize("place", ["#/", "#/proofs?show=split"], ids=["overview", "proof"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(opened, judge_page, scheme, place):

@@ -45,6 +45,9 @@ def test_a_report_that_is_too_large_becomes_a_folder_with_an_index(tmp_path, mon
     page.page.wait_for_url(re.compile(r"/part-00[2-9]\.html#"))
     page.until(lambda: page.text(".proof-heading h2") == name)
     assert page.text(".hits").endswith("of 28 proofs")
+    assert "whole texts only in the part that is open" in page.text(".filters .where")
+    page.page.get_by_label("Search in").fill("Sylow")
+    page.until(lambda: page.text(".hits").endswith("(whole texts: of this part only)"))
 
 
 def test_command_writes_page_and_markdown(command, tmp_path):

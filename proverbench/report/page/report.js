@@ -309,7 +309,7 @@
         : null,
       run.task === "prover"
         ? h("p", { class: "small" }, `${label("pass_any_sample")}: `, score(split.metrics.pass_any_sample, split.intervals?.pass_any_sample))
-        : h("p", { class: "small" }, "TPR ", score(split.metrics.rough_tpr, split.intervals?.rough_tpr), " · TNR ", score(split.metrics.rough_tnr, split.intervals?.rough_tnr)),
+        : h("p", { class: "small" }, h("span", { class: "pair" }, "TPR ", score(split.metrics.rough_tpr, split.intervals?.rough_tpr)), " ", h("span", { class: "pair" }, "TNR ", score(split.metrics.rough_tnr, split.intervals?.rough_tnr))),
     );
   }
 
@@ -349,11 +349,12 @@
   };
 
   function readCard(run) {
+    const several = run.repeats > 1;
     const links = [
       [{ show: "accepted" }, "accepted by every judgment"],
       [{ show: "rejected" }, "rejected by a judgment"],
-      [{ show: "split" }, run.repeats > 1 || head.runs.length > 1 ? "where one judge accepts and another rejects" : null],
-      [{ show: "differ" }, run.repeats > 1 || head.runs.length > 1 ? "where judges differ in verdict or step" : null],
+      [{ show: "split" }, several ? "where one judge accepts and another rejects" : null],
+      [{ show: "differ" }, several ? "where judges differ in verdict or step" : null],
       [{ human: "false-accept" }, run.task === "verifier" ? "wrong, but accepted" : null],
       [{ human: "false-reject" }, run.task === "verifier" ? "right, but rejected" : null],
       [{ human: "elsewhere" }, run.task === "verifier" ? "error found elsewhere" : null],
@@ -367,7 +368,8 @@
       h("span", null, "Read the proofs"),
       links.map(([values, what]) => {
         const wanted = { ...values, run: only(run) };
-        return h("a", { href: addressOfList(wanted) }, h("b", null, number(count(wanted))), ` ${what}`);
+        const found = count(wanted);
+        return h(found ? "a" : "span", { class: "place", href: found ? addressOfList(wanted) : null }, h("b", null, number(found)), ` ${what}`);
       }),
     );
   }
@@ -1124,11 +1126,20 @@
     }
     if (reader.current !== item) return;
     if (changed || !reader.pane.firstChild) {
+      walking();
       reader.pane.replaceChildren(...proofView(item, content.problems[item.problem], content.proofs[item.place]));
       window.scrollTo(0, 0);
     }
     select(item, runNumber, repeat);
     PB.settle(80);
+  }
+
+  /* While somebody walks from proof to proof, the MathML that stands beside each formula for screen readers is not laid
+     out, which takes a quarter of the time; it is as soon as one stays for a moment. */
+  const stays = debounce(() => reader.pane.classList.remove("walking"), 400);
+  function walking() {
+    reader.pane.classList.add("walking");
+    stays();
   }
 
   function proofView(item, problem, proof) {
@@ -1176,7 +1187,7 @@
     const right = h(
       "div",
       { class: "right", tabindex: 0, role: "region", "aria-label": "Judgments of this proof" },
-      annotation ? annotationView(annotation) : null,
+      annotation ? annotationView(annotation) : h("p", { class: "small" }, "No person has annotated this proof."),
       item.runs.map((run) => runView(item, run, proof.runs.find((judgedBy) => judgedBy.run === run[0]))),
     );
     return [heading, h("div", { class: "sides" }, left, right)];
@@ -1427,6 +1438,7 @@
       return;
     }
     main.replaceChildren(overview(parts[0] === "run" ? parts[1] : undefined));
+    if (parts[0] === "run") document.getElementById("glance").closest("section").scrollIntoView(); // below a leaderboard
   }
 
   const narrow = () => matchMedia("(max-width: 900px)").matches;
