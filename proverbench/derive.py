@@ -5,7 +5,7 @@ What is derived never moves unless a source does: `proverbench score` rebuilds t
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import msgspec
@@ -19,10 +19,11 @@ from proverbench.metrics.uncertainty import split_uncertainty
 from proverbench.metrics.verifierbench import score_verifier
 from proverbench.plan import ROLES
 from proverbench.prompts import render_verifier
-from proverbench.reading import Generation, read_generation, read_judgment, read_level
+from proverbench.reading import read_generation, read_judgment, read_level
 from proverbench.records import (
     GIVEN,
     CallLine,
+    Generation,
     Judgment,
     MetaJudgment,
     Proof,
@@ -165,6 +166,31 @@ def build_records(sources: Sources, observe: Callable[[CallLine], None] | None =
         yield build_record(sources, proof, observe)
 
 
+@dataclass(frozen=True)
+class _Alike:
+    """How many replies are the same as another one to the same prompt."""
+
+    groups: int = 0
+    """Prompts with several replies."""
+    groups_alike: int = 0
+    """Of these, with two or more that are the same."""
+    replies: int = 0
+    """To these prompts."""
+    replies_alike: int = 0
+    """Of these, the same as another one."""
+
+    @classmethod
+    def of(cls, replies: "Counter[int]") -> "_Alike":
+        """Of the replies to one prompt, as hash → how many."""
+        if replies.total() < 2:
+            return cls()
+        alike = sum(count for count in replies.values() if count > 1)
+        return cls(1, int(alike > 0), replies.total(), alike)
+
+    def __add__(self, other: "_Alike") -> "_Alike":
+        return _Alike(*(one + two for one, two in zip(astuple(self), astuple(other), strict=True)))
+
+
 class Summariser:
     """Builds summary.json from records and calls, one at a time.
 
@@ -182,8 +208,12 @@ class Summariser:
         self._calls_of_unknown_usage: Counter[Role] = Counter()
         self._usage: dict[Role, Usage] = {}
         self._models: dict[Role, Counter[tuple[str | None, str | None]]] = defaultdict(Counter)
-        self._alike: dict[tuple[Role, str], tuple[int, bool, int]] = {}
-        """Samples of a problem, or repeats on a proof → hash of the first text, whether all equal it, how many."""
+        self._group: dict[Role, str] = {}
+        """What the last reply answered: a problem (samples) or a proof (judgments). Replies come group by group."""
+        self._replies: dict[Role, Counter[int]] = {}
+        """Hashes of that group's replies."""
+        self._alike: dict[Role, _Alike] = defaultdict(_Alike)
+        """Of the groups before."""
         self._missing_finish: Counter[Role] = Counter()
 
     def see_call(self, line: CallLine) -> None:
@@ -199,17 +229,20 @@ class Summariser:
         self._models[line.role][(line.model, line.fingerprint)] += 1
         if line.finish_reason is None and line.refused is None:
             self._missing_finish[line.role] += 1
-        if line.role != "meta":
-            self._compare(line)
+        if line.role != "meta" and line.refused is None and line.text.strip():
+            self._compare(line, usage)
 
-    def _compare(self, line: CallLine) -> None:
-        policy = line.role == "policy"
+    def _compare(self, line: CallLine, usage: Usage | None) -> None:
+        """Look for replies to one prompt that are the same; empty and refused ones say nothing and are left out."""
+        role, policy = line.role, line.role == "policy"
         if (self._sources.plan.samples if policy else self._sources.plan.repeats) == 1:
             return
-        group = (line.role, line.id if policy else f"{line.id}/{line.sample}")
-        digest = hash(line.text)
-        first, alike, texts = self._alike.get(group, (digest, True, 0))
-        self._alike[group] = (first, alike and digest == first, texts + 1)
+        group = line.id if policy else f"{line.id}/{line.sample}"
+        if self._group.get(role) != group:
+            self._alike[role] += _Alike.of(self._replies.get(role, Counter()))
+            self._group[role], self._replies[role] = group, Counter()
+        # Short verdicts may well be the same after thoughts that were not: thoughts, or else their length, tell.
+        self._replies[role][hash((line.text, line.reasoning, None if usage is None else usage.output))] += 1
 
     def see_record(self, record: ProofRecord) -> None:
         """Keep what the scores need of a record: a few bytes for each judgment, and no text."""
@@ -302,12 +335,12 @@ class Summariser:
             if len(marks) > 1:
                 yield f"the {role}'s server reported {len(marks)} different fingerprints: it changed during the run"
         for role, unit, what in (("policy", "problems", "samples"), ("verifier", "proofs", "judgments")):
-            groups = [alike for (of, _), (_, alike, texts) in self._alike.items() if of == role and texts > 1]
-            same = sum(groups)
-            if same:
+            found = self._alike[role] + _Alike.of(self._replies.get(role, Counter()))
+            if found.replies_alike:
+                share = f"{found.replies_alike} of {found.replies} {what}, {found.replies_alike / found.replies:.0%}"
                 yield (
-                    f"{same} of {len(groups)} {unit} got byte-identical {what} ({same / len(groups):.0%}): these "
-                    f"{what} are not independent (temperature ignored, a cache, or one seed)"
+                    f"{found.groups_alike} of {found.groups} {unit} got byte-identical {what} ({share}): these are not "
+                    "independent (temperature ignored, a cache, or one seed)"
                 )
         for role, count in self._missing_finish.items():
             if not identity.roles[role].accept_missing_finish:

@@ -25,6 +25,8 @@ from proverbench.session import Session
 E = TypeVar("E")
 
 _PRIORITY = {"policy": Priority.POLICY, "verifier": Priority.VERIFIER, "meta": Priority.META}
+LARGE_CHARS = 64 << 10
+"""Proofs of more characters are read in one turn of the loop and shown to the verifier in another."""
 GRACE_S = 5.0
 """After a fault that would hit every call: how long answers of other endpoints that are in flight are waited for."""
 
@@ -390,6 +392,8 @@ class Pipeline:
                 # A finished proof is not even read: opening a large run to resume takes no longer than it must.
                 generation = proof_steps(sources, proof) if self._lacks_something(proof) else None
                 valid = generation is not None and generation.error is None
+                if generation is not None and sum(map(len, generation.steps)) > LARGE_CHARS:
+                    await asyncio.sleep(0)
                 yield ToJudge(proof, self._judge_jobs(proof) if valid else (), judged=valid)
 
     def _lacks_something(self, proof: int) -> bool:

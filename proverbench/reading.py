@@ -1,22 +1,12 @@
 """What replies mean, by protocol basic-v1, and which calls a run still lacks. Writes nothing, scores nothing."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from proverbench.errors import InvalidReply
 from proverbench.parsing import check_finish, parse_level, parse_steps, parse_verdict, read_steps
 from proverbench.prompts import Rendered, render_meta, render_policy, render_verifier
-from proverbench.records import GIVEN, CallKey, CallLine, MetaJudgment, Proof, Role, RoleIdentity, Verdict
+from proverbench.records import GIVEN, CallKey, CallLine, Generation, MetaJudgment, Proof, Role, RoleIdentity, Verdict
 from proverbench.sources import Sources
-
-
-class Generation(NamedTuple):
-    """What a policy call came to."""
-
-    steps: list[str]
-    """The proof; of an invalid generation whatever could be read."""
-    error: str | None
-    """Reason code, None when valid."""
 
 
 def _check(line: CallLine, role: RoleIdentity) -> str:
@@ -126,10 +116,13 @@ def proof_steps(sources: Sources, proof: int) -> Generation | None:
     row = sources.plan.row(proof)
     if isinstance(row, Proof):
         return Generation(row.steps, None)
-    offset = sources.ledger.offset("policy", proof)
-    if offset is None:
-        return None
-    return read_generation(sources.calls.call_at(offset), sources.manifest.identity.roles["policy"])
+    if sources.latest_proof is None or sources.latest_proof[0] != proof:
+        offset = sources.ledger.offset("policy", proof)
+        if offset is None:
+            return None
+        read = read_generation(sources.calls.call_at(offset), sources.manifest.identity.roles["policy"])
+        sources.latest_proof = (proof, read)
+    return sources.latest_proof[1]
 
 
 def open_calls(sources: Sources, *, closed_too: bool = False) -> Iterator[CallKey]:

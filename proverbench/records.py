@@ -10,7 +10,7 @@ Machine-written lines are msgspec structs, because a run has up to millions of t
 what people write (configs, data rows) is checked by pydantic models in config.py and data.py.
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -31,6 +31,15 @@ PROTOCOL = "basic-v1"
 
 GIVEN = "given"
 """Kind of the policy in a run that judges proofs which existed already (``--proofs``)."""
+
+
+class Generation(NamedTuple):
+    """What a policy call came to."""
+
+    steps: list[str]
+    """The proof; of an invalid generation whatever could be read."""
+    error: str | None
+    """Reason code, None when valid."""
 
 
 class CallKey(msgspec.Struct, frozen=True, order=True):

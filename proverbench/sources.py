@@ -14,7 +14,7 @@ from proverbench.errors import JournalError, RunMismatchError
 from proverbench.journal import CALLS, CallsReader, Ledger, disk
 from proverbench.plan import Plan
 from proverbench.prompts import Template
-from proverbench.records import Extent, Identity, Manifest, Problem, Proof, Role, Row
+from proverbench.records import Extent, Generation, Identity, Manifest, Problem, Proof, Role, Row
 
 MANIFEST = "manifest.json"
 INPUTS = "inputs.jsonl"
@@ -87,6 +87,8 @@ class Sources:
             if (path / PROMPTS / PROMPT_FILES[role]).is_file()
         }
         self.plan = Plan(self.rows, self.manifest.extent, judged_only=self.manifest.identity.task == "verifier")
+        self.latest_proof: tuple[int, Generation] | None = None
+        """The proof that was read last, and its number: it is wanted several times in a row (reading.proof_steps)."""
 
     def refresh(self) -> None:
         """Take into account what was written since; a run that grew meanwhile has its new rows and calls.

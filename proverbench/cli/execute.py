@@ -1,6 +1,7 @@
 """What `run` and `verifierbench` share: options, the run itself, and how it ends."""
 
 import asyncio
+import gc
 import signal
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
@@ -9,14 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, EXIT_OF_SIGNAL, say
+from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, EXIT_OF_SIGNAL, heeded_signals, say
 from proverbench.errors import ConfigError, JournalError
 from proverbench.records import GIVEN, Role, Task
 
 if TYPE_CHECKING:
     from proverbench.endpoints.base import Caller
     from proverbench.endpoints.batch import BatchClients
-    from proverbench.executors.cluster import Cluster
+    from proverbench.executors.cluster import Cluster, ClusterPipeline
     from proverbench.pipeline import Progress
     from proverbench.prepare import Prepared
     from proverbench.records import CallLine, Summary
@@ -26,25 +27,47 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path)
+_COLLECT_EVERY = 10_000
+"""Objects; Python's own default is 700, a few replies' worth."""
 
 
-def shared_options(command: F) -> F:
-    """The options that both benchmarks have."""
+def shared_options(*, data: str, repeats: int, reference_shown: bool) -> Callable[[F], F]:
+    """The options that both benchmarks have.
+
+    Args:
+        data: What a row of the data file is.
+        repeats: Judgments of each proof unless --verifier-repeats says otherwise.
+        reference_shown: Whether judges see the reference solution unless the switch says otherwise.
+    """
     options = [
-        click.option("--data", type=FILE, help="JSONL file of problems or proofs (docs/data.md)."),
-        click.option("--config", type=FILE, help="TOML file of models and endpoints; see configs/."),
+        click.option("--data", type=FILE, metavar="FILE", help=f"JSONL file of {data} (docs/data.md)."),
         click.option(
-            "--verifier-repeats", "repeats", type=click.IntRange(min=1), metavar="R", help="Judgments of each proof."
+            "--config",
+            type=FILE,
+            metavar="FILE",
+            help="TOML file of models and endpoints; see configs/, docs/configs.md.",
+        ),
+        click.option(
+            "--verifier-repeats",
+            "repeats",
+            type=click.IntRange(min=1),
+            metavar="R",
+            help=f"Judgments of each proof. [default: {repeats}]",
         ),
         click.option("--output", type=FILE, metavar="DIR", help="Folder of the run. [default: runs/TASK-MODEL-DATE]"),
-        click.option("--domain", metavar="NAME", help="Only rows of this domain, e.g. ugd or qe."),
-        click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N rows."),
+        click.option("--domain", metavar="NAME", help="Only rows of this domain, e.g. ugd or qe. [default: all]"),
+        click.option(
+            "--limit",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Only the first N rows (of the domain). [default: all]",
+        ),
         click.option("--shard", metavar="i/n", help="Only this part of the problems (1-based); join with merge."),
         click.option(
             "--use-reference-solution/--no-use-reference-solution",
             "use_reference_solution",
             default=None,
-            help="Show judges the reference solution. [default: on for ProverBench, off for VerifierBench]",
+            help=f"Show judges the reference solution. [default: {'on' if reference_shown else 'off'}]",
         ),
         click.option("--verifier-prompt", type=FILE, metavar="FILE", help="Your verifier prompt instead of ours."),
         click.option("--no-neutralise", is_flag=True, help="Show judges the tags that stand in proofs as they are."),
@@ -52,16 +75,25 @@ def shared_options(command: F) -> F:
         click.option("--resume", type=FILE, metavar="DIR", help="Go on with this run; asks only what is unanswered."),
         click.option("--final", is_flag=True, help="With --resume: count what is unanswered as zero; calls nothing."),
         click.option(
-            "--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Stop at this cost."
+            "--max-cost",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="USD",
+            help="Stop at this cost, in US dollars.",
         ),
-        click.option("--max-tokens-total", type=click.IntRange(min=1), metavar="N", help="Stop at this many tokens."),
         click.option(
-            "--concurrency", type=click.IntRange(min=1), metavar="N", help="Calls in flight at each endpoint."
+            "--max-tokens-total", type=click.IntRange(min=1), metavar="N", help="Stop at this many, prompts included."
+        ),
+        click.option(
+            "--concurrency",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Calls in flight at each endpoint. [default: the config's]",
         ),
         click.option(
             "--executor",
             type=click.Choice(["local", "ray"]),
             default="local",
+            show_default=True,
             help="Where calls are made: in this process, or on a Ray cluster (docs/many-machines.md).",
         ),
         click.option(
@@ -69,15 +101,19 @@ def shared_options(command: F) -> F:
             is_flag=False,
             flag_value="all",
             metavar="[ROLES]",
-            help="Ask through the provider's batches, at half price; for some roles: --batch policy,verifier.",
+            help="Ask in the provider's batches, at half price (docs/batch.md); of some roles: --batch policy,meta.",
         ),
         click.option(
             "--cancel-batches", is_flag=True, help="With --resume: have the providers stop open batches; asks nothing."
         ),
     ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+
+    def add(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, Any]) -> int:
@@ -218,6 +254,7 @@ class _Execution:
             raise ConfigError("--final closes the run as it is; ask for more in a step of its own, without --final")
         keys = list(open_calls(session.sources)) if final else []
         if not keys:
+            say("nothing is unanswered: there is nothing to close" if final else "nothing is left to ask")
             return self._finish(session, summarise(session.sources))
         session.close_unanswered(keys)
         say(f"closed {len(keys)} unanswered calls as zero credit; a later --resume asks them again")
@@ -245,7 +282,6 @@ class _Execution:
     ) -> int:
         from proverbench.budget import Spent
         from proverbench.cli.progress import Display
-        from proverbench.executors.cluster import ClusterPipeline
         from proverbench.pipeline import Pipeline
         from proverbench.runfolder import write_derived
 
@@ -258,7 +294,7 @@ class _Execution:
 
         pipeline: Pipeline | ClusterPipeline
         if self._cluster is not None:
-            pipeline = ClusterPipeline(session, self._cluster, self._spent, self._heed_budget, tell)
+            pipeline = self._cluster.pipeline(session, self._spent, self._heed_budget, tell)
             self._display = display = Display(pipeline.progress, self._cluster.endpoints, self._spent)
         else:
             pipeline = Pipeline(
@@ -270,11 +306,10 @@ class _Execution:
         self._heed_budget()  # what earlier sessions spent may be all there is
         main = asyncio.current_task()
         loop = asyncio.get_running_loop()
-        for number in EXIT_OF_SIGNAL:
-            if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
-                continue  # behind nohup
+        for number in heeded_signals():
             loop.add_signal_handler(number, self._on_signal, number, main)
         display.say(f"run folder: {session.path}")
+        _spare_collector()
         with display:
             ticking = loop.create_task(self._tick())
             try:
@@ -375,6 +410,16 @@ class _Execution:
                 f"with the line below, or stop them with: {command} --cancel-batches"
             )
         say(f"incomplete; go on with: {command}")
+
+
+def _spare_collector() -> None:
+    """Have the garbage collector leave alone what is there when asking begins, and come less often.
+
+    To look through every module's objects holds the event loop up for a tenth of a second and finds nothing; what
+    calls leave behind in cycles (failures with their tracebacks) is found all the same.
+    """
+    gc.freeze()
+    gc.set_threshold(_COLLECT_EVERY, 10, 10)
 
 
 async def _take_back(session: "Session") -> None:

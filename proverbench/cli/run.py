@@ -11,7 +11,7 @@ from proverbench.records import Role
 
 
 @click.command(cls=HandlesErrors, name="run", context_settings={"help_option_names": ["-h", "--help"]})
-@shared_options
+@shared_options(data="problems", repeats=8, reference_shown=True)
 @click.option("--samples", type=click.IntRange(min=1), metavar="S", help="Proofs a problem. [default: 1]")
 @click.option("--generation-prompt", type=FILE, metavar="FILE", help="Your generation prompt instead of ours.")
 @click.option("--proofs", type=FILE, metavar="FILE", help="Judge these proofs (JSONL) instead of asking a policy.")

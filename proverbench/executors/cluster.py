@@ -183,6 +183,12 @@ class Cluster:
             raise
         return cluster
 
+    def pipeline(
+        self, session: Session, spent: "Spent", on_spent: Callable[[], object], say: Callable[[str], object]
+    ) -> "ClusterPipeline":
+        """What asks a session's calls here."""
+        return ClusterPipeline(session, self, spent, on_spent, say)
+
     def start_worker(self) -> None:
         """Have a worker made; :meth:`arrivals` tells when it is ready."""
         self._count += 1

@@ -133,10 +133,12 @@ class TestResume:
     def test_a_finished_run_is_left_as_it_is(self, command, inputs, server):
         command(*PROVER, "--verifier-repeats", "2", "--output", "r")
         before, asked = content(Path("r")), server.stats()["requests"]
-        ended = command("run", "--resume", "r")
-        assert ended.code == 0
-        assert content(Path("r")) == before
-        assert server.stats()["requests"] == asked
+        for final, told in (((), "nothing is left to ask"), (("--final",), "nothing is unanswered")):
+            ended = command("run", "--resume", "r", *final)
+            assert ended.code == 0
+            assert ended.err.startswith(told)
+            assert content(Path("r")) == before
+            assert server.stats()["requests"] == asked
 
     @pytest.mark.parametrize(
         ("task", "first", "growth"),
@@ -481,3 +483,15 @@ class TestConsole:
         ended = run_process(*PROVER, "--verifier-repeats", "1", "--output", "ℝ", cwd=inputs, env=env)
         assert ended.code == 0
         assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("task", "told"),
+    [
+        ("run", ["JSONL file of problems (docs/data.md)", "each proof. [default: 8]", "solution. [default: on]"]),
+        ("verify", ["JSONL file of annotated proofs", "proof. [default: 1]", "solution. [default: off]"]),
+    ],
+)
+def test_help_says_what_each_takes_and_its_own_defaults(command, task, told):
+    words = " ".join(command(task, "--help").out.split())
+    assert [part for part in told if part not in words] == []

@@ -76,5 +76,5 @@ async def test_a_missing_one_is_said_plainly_and_stops_nothing(caller, tmp_path)
 
 
 def test_no_run_is_an_error(tmp_path):
-    with pytest.raises(RunMismatchError, match="no saved run"):
+    with pytest.raises(RunMismatchError, match="does not exist"):
         ReplayEndpoint(tmp_path / "none")
