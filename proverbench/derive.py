@@ -5,7 +5,7 @@ What is derived never moves unless a source does: `proverbench score` rebuilds t
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import msgspec
@@ -166,9 +166,12 @@ def build_records(sources: Sources, observe: Callable[[CallLine], None] | None =
         yield build_record(sources, proof, observe)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class _Alike:
-    """How many replies are the same as another one to the same prompt."""
+    """How many replies of a role are the same as another one to the same prompt.
+
+    Replies come prompt by prompt, so only those to the present one are kept, as hash → how many.
+    """
 
     groups: int = 0
     """Prompts with several replies."""
@@ -178,17 +181,26 @@ class _Alike:
     """To these prompts."""
     replies_alike: int = 0
     """Of these, the same as another one."""
+    _prompt: str = ""
+    _seen: Counter[int] = field(default_factory=Counter)
 
-    @classmethod
-    def of(cls, replies: "Counter[int]") -> "_Alike":
-        """Of the replies to one prompt, as hash → how many."""
-        if replies.total() < 2:
-            return cls()
-        alike = sum(count for count in replies.values() if count > 1)
-        return cls(1, int(alike > 0), replies.total(), alike)
+    def see(self, prompt: str, reply: int) -> None:
+        """Take in the hash of the next reply."""
+        if prompt != self._prompt:
+            self.close()
+            self._prompt = prompt
+        self._seen[reply] += 1
 
-    def __add__(self, other: "_Alike") -> "_Alike":
-        return _Alike(*(one + two for one, two in zip(astuple(self), astuple(other), strict=True)))
+    def close(self) -> None:
+        """Count the replies to the present prompt: there are no more."""
+        total = self._seen.total()
+        if total > 1:
+            alike = sum(count for count in self._seen.values() if count > 1)
+            self.groups += 1
+            self.groups_alike += alike > 0
+            self.replies += total
+            self.replies_alike += alike
+        self._seen.clear()
 
 
 class Summariser:
@@ -208,12 +220,7 @@ class Summariser:
         self._calls_of_unknown_usage: Counter[Role] = Counter()
         self._usage: dict[Role, Usage] = {}
         self._models: dict[Role, Counter[tuple[str | None, str | None]]] = defaultdict(Counter)
-        self._group: dict[Role, str] = {}
-        """What the last reply answered: a problem (samples) or a proof (judgments). Replies come group by group."""
-        self._replies: dict[Role, Counter[int]] = {}
-        """Hashes of that group's replies."""
         self._alike: dict[Role, _Alike] = defaultdict(_Alike)
-        """Of the groups before."""
         self._missing_finish: Counter[Role] = Counter()
 
     def see_call(self, line: CallLine) -> None:
@@ -237,12 +244,10 @@ class Summariser:
         role, policy = line.role, line.role == "policy"
         if (self._sources.plan.samples if policy else self._sources.plan.repeats) == 1:
             return
-        group = line.id if policy else f"{line.id}/{line.sample}"
-        if self._group.get(role) != group:
-            self._alike[role] += _Alike.of(self._replies.get(role, Counter()))
-            self._group[role], self._replies[role] = group, Counter()
+        prompt = line.id if policy else f"{line.id}/{line.sample}"
         # Short verdicts may well be the same after thoughts that were not: thoughts, or else their length, tell.
-        self._replies[role][hash((line.text, line.reasoning, None if usage is None else usage.output))] += 1
+        reply = hash((line.text, line.reasoning, None if usage is None else usage.output))
+        self._alike[role].see(prompt, reply)
 
     def see_record(self, record: ProofRecord) -> None:
         """Keep what the scores need of a record: a few bytes for each judgment, and no text."""
@@ -335,7 +340,8 @@ class Summariser:
             if len(marks) > 1:
                 yield f"the {role}'s server reported {len(marks)} different fingerprints: it changed during the run"
         for role, unit, what in (("policy", "problems", "samples"), ("verifier", "proofs", "judgments")):
-            found = self._alike[role] + _Alike.of(self._replies.get(role, Counter()))
+            found = self._alike[role]
+            found.close()
             if found.replies_alike:
                 share = f"{found.replies_alike} of {found.replies} {what}, {found.replies_alike / found.replies:.0%}"
                 yield (

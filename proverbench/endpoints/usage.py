@@ -1,6 +1,5 @@
 """Token counts, whatever shape the provider sends them in. Pure."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +41,7 @@ NO_USAGE = Usage(0, 0, 0, 0)
 """Where sums start."""
 
 
-def normalise_usage(raw: Mapping[str, Any] | None) -> Usage | None:
+def normalise_usage(raw: dict[str, Any] | None) -> Usage | None:
     """The counts of a ``usage`` object, or None when they are unknown.
 
     Chat completions say ``prompt_tokens`` and ``completion_tokens``, the Responses API and Anthropic
@@ -52,7 +51,7 @@ def normalise_usage(raw: Mapping[str, Any] | None) -> Usage | None:
     Args:
         raw: As the provider sent it.
     """
-    if not isinstance(raw, Mapping):
+    if not isinstance(raw, dict):
         return None
     chat_input, chat_output = _count(raw.get("prompt_tokens")), _count(raw.get("completion_tokens"))
     if chat_input is not None or chat_output is not None:
@@ -65,9 +64,7 @@ def normalise_usage(raw: Mapping[str, Any] | None) -> Usage | None:
     return _openai(given_input, given_output, raw, "input_tokens_details", "output_tokens_details")
 
 
-def _openai(
-    given_input: int | None, output: int | None, raw: Mapping[str, Any], of_input: str, of_output: str
-) -> Usage:
+def _openai(given_input: int | None, output: int | None, raw: dict[str, Any], of_input: str, of_output: str) -> Usage:
     input_details, output_details = _table(raw.get(of_input)), _table(raw.get(of_output))
     cached = _count(input_details.get("cached_tokens"))
     if cached is None:
@@ -81,17 +78,19 @@ def _openai(
     )
 
 
-def _anthropic(uncached: int, output: int, raw: Mapping[str, Any]) -> Usage:
+def _anthropic(uncached: int, output: int, raw: dict[str, Any]) -> Usage:
     read = _count(raw.get("cache_read_input_tokens")) or 0
     written = _count(raw.get("cache_creation_input_tokens")) or 0
     return Usage(input=uncached + read + written, cached_input=read, cache_write=written, output=output)
 
 
 def _count(value: Any) -> int | None:
+    if value is None or (type(value) is int and 0 <= value < 1e15):  # nearly always
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
         return None
     return int(value)
 
 
-def _table(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
