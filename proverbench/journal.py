@@ -31,7 +31,7 @@ from proverbench.records import CallKey, CallLine, Facts, Line, Role
 CALLS = "calls.jsonl"
 LOCK = ".lock"
 SYNC_INTERVAL_S = 1.0
-_CHUNK = 4 << 20
+_CHUNK = 1 << 20
 _MAX_DEPTH = 32
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 _INT_RANGE = range(-(1 << 63), 1 << 64)
