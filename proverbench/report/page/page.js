@@ -70,8 +70,11 @@ const PB = (() => {
   });
   const idle = () => new Promise((go) => (window.requestIdleCallback ? requestIdleCallback(() => go(), { timeout: 500 }) : setTimeout(go, 50)));
 
-  // Once the page stands and nothing else is to be done, so that the first proof that is looked at need not wait.
-  loaded.then(idle).then(idle).then(() => load("math"));
+  const painted = () => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(() => go())));
+  const stands = loaded.then(painted);
+
+  // When nothing else is to be done, so that the first proof that is looked at need not wait.
+  stands.then(idle).then(idle).then(() => load("math"));
 
   // ------------------------------------------------------------ elements
 
@@ -420,7 +423,7 @@ const PB = (() => {
   function undrawn(redraw) {
     charts.add(redraw);
     document.documentElement.dataset.drawn = "no";
-    if (!drawing) loaded.then(() => setTimeout(drawNext));
+    if (!drawing) stands.then(() => setTimeout(drawNext));
     drawing = true;
   }
 
