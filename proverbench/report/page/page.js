@@ -6,6 +6,7 @@
    PB.text(source, options)   prose with mathematics, as an element  PB.raw(source)   verbatim text, as an element
    PB.table({...})            a sortable table                       PB.chart({...})  a figure with its numbers as CSV
    PB.bar({...})              the top bar: links, theme, help        PB.copy(text)    to the clipboard
+   PB.later(action)           add what lies below the window, when the page stands
    PB.percent(share)          "54.1 %"                               PB.colour(i)     colour of series i, for charts
 
    Whatever models and datasets wrote is only ever set as text: no function here makes markup of a string, and the
@@ -71,7 +72,8 @@ const PB = (() => {
   const idle = () => new Promise((go) => (window.requestIdleCallback ? requestIdleCallback(() => go(), { timeout: 500 }) : setTimeout(go, 50)));
 
   const painted = () => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(() => go())));
-  const stands = loaded.then(painted);
+  let standing = false; // whether the file is read to its end, and what could be shown then has been painted
+  const stands = loaded.then(painted).then(() => (standing = true));
 
   // When nothing else is to be done, so that the first proof that is looked at need not wait.
   stands.then(idle).then(idle).then(() => load("math"));
@@ -412,6 +414,7 @@ const PB = (() => {
       svg.setAttribute("aria-label", label ?? `${title}. ${typeof says === "string" ? says : ""}`);
       canvas.replaceChildren(svg);
     };
+    charts.add(redraw); // for printing; on a screen it waits until it has a width
     new ResizeObserver(() => undrawn(redraw)).observe(canvas);
     return figure;
   }
@@ -437,7 +440,21 @@ const PB = (() => {
     else document.documentElement.dataset.drawn = "yes";
   }
 
+  /* Add to the page what nobody sees at first, once it stands, or before it is printed; at once if it stands already. */
+  const delayed = new Set();
+  function later(action) {
+    if (standing) return action();
+    delayed.add(action);
+    document.documentElement.dataset.drawn = "no";
+    stands.then(() => {
+      if (delayed.delete(action)) action();
+      painted().then(() => drawing || (document.documentElement.dataset.drawn = "yes")); // no chart came with it
+    });
+  }
+
   window.addEventListener("beforeprint", () => {
+    for (const action of delayed) action();
+    delayed.clear();
     load("plots");
     if (typeof Plot !== "undefined") for (const redraw of charts) redraw();
     for (const node of document.querySelectorAll(".untypeset")) demand(node);
@@ -512,6 +529,6 @@ const PB = (() => {
   document.addEventListener("DOMContentLoaded", () => document.body.append(status));
 
   return Object.freeze({
-    announce, bar, chart, chunk, colour, copy, copyButton, csv, h, has, model, number, percent, pieces, raw, settle: settleSeen, swatch, symbol, table, text, visible,
+    announce, bar, chart, chunk, colour, copy, copyButton, csv, h, has, later, model, number, percent, pieces, raw, settle: settleSeen, swatch, symbol, table, text, visible,
   });
 })();

@@ -207,15 +207,9 @@
     if (named >= 0) chosen.run = named;
     const run = head.runs[chosen.run];
     if (!run.splits[chosen.split]?.metrics) chosen.split = Object.keys(run.splits).find((name) => run.splits[name].metrics) ?? "all";
-    return h(
-      "div",
-      { class: "overview" },
-      head.runs.length > 1 ? leaderboards() : null,
-      head.published ? publishedTable() : null,
-      glance(run),
-      plots(run),
-      details(run),
-    );
+    const whole = h("div", { class: "overview" }, head.runs.length > 1 ? leaderboards() : null, head.published ? publishedTable() : null, glance(run));
+    PB.later(() => whole.append(...[plots(run), details(run)].filter(Boolean)));
+    return whole;
   }
 
   function runPicker() {
