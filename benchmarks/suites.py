@@ -291,8 +291,37 @@ def report(results: Results, options: Options) -> None:
     results.add("report", "empty page of its size", found.empty, "ms")
     results.add("report", "page stands / empty page", found.ratios(), "×", "about 1")
     results.add("report", "every chart drawn", found.drawn, "ms")
-    results.add("report", "a frame of scrolling the list, computing", found.frame, "ms", "under 16")
+    results.add("report", "a frame of scrolling the list", found.frame, "ms", "16.7 at 60 Hz")
     results.add("report", "a proof walked to", found.walk, "ms", "under 100")
+
+
+def cluster(results: Results, options: Options) -> None:
+    """A run of full size in one process, then on Ray with a worker killed half way: makespans, calls asked twice."""
+    work, in_flight = (Work(20, 2, 4), 40) if options.quick else (Work(245, 4, 8), 500)
+    spec = "lognormal:2,0.6"
+    what = f"{work.problems} × {work.samples} × {work.repeats} at {spec}, {in_flight} in flight"
+    ideal = ideal_makespan(work, dealt(Latency.parse(spec)), in_flight=in_flight)
+    with _scratch() as folder:
+        with mock("--latency", spec) as server:
+            tool.measure(folder / "local", server.origin, work, concurrency=in_flight)
+            stats = server.stats()
+        made = stats["last_at"] - stats["first_at"]
+        results.add("cluster", f"{what}, one process: makespan / ideal", [made / ideal], "×", f"ideal {ideal:.0f} s")
+        with mock("--latency", spec) as server:
+            (folder / "ray").mkdir()
+            command = tool.prepare(folder / "ray", server.origin, work, concurrency=in_flight)
+            killed = tool.kill_a_worker(
+                [*command, "--executor", "ray"], folder / "ray" / "run", work.calls // 2, server
+            )
+            stats = server.stats()
+        made = stats["last_at"] - stats["first_at"]
+        results.add("cluster", f"{what}, Ray, one worker killed: makespan / ideal", [made / ideal], "×")
+        results.add("cluster", "  calls asked twice", [stats["requests"] - work.calls], "", f"in flight: {killed}")
+        for name in ("records.jsonl", "summary.json"):
+            if (folder / "local" / "run" / name).read_bytes() != (folder / "ray" / "run" / name).read_bytes():
+                raise SystemExit(f"{name} of the run on Ray differs from that of one process")
+    if stats["max_in_flight"] > in_flight:
+        raise SystemExit(f"{stats['max_in_flight']} were in flight, more than the {in_flight} configured")
 
 
 SUITES: dict[str, Callable[[Results, Options], None]] = {
@@ -303,4 +332,5 @@ SUITES: dict[str, Callable[[Results, Options], None]] = {
     "lag": lag,
     "offline": offline,
     "report": report,
+    "cluster": cluster,
 }

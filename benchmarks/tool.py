@@ -1,11 +1,16 @@
 """The tool itself as its users start it: ``proverbench run`` in a process of its own, on made-up work."""
 
 import json
-import re
+import os
+import signal
+import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.measure import Usage, python, require, run
+import msgspec
+
+from benchmarks.measure import Mock, Usage, python, require, run
 
 COMMAND = "from proverbench.cli import main; main()"
 
@@ -85,7 +90,21 @@ def measure(
     return require(run(command, core=core), exit_code=exit_code)
 
 
-def answered(folder: Path) -> int:
-    """Lines of answered calls in a run's journal."""
-    with (folder / "run" / "calls.jsonl").open("rb") as lines:
-        return sum(re.search(rb'"type": ?"call"', line[:40]) is not None for line in lines)
+def kill_a_worker(command: list[str], run_folder: Path, after: int, server: Mock) -> int:
+    """Run on Ray, killing one worker once so many requests have come; returns how many calls of all were in flight.
+
+    What the dead worker had in flight, about its part of these, must be asked again.
+    """
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert process.stdout is not None
+    while process.poll() is None and server.stats()["requests"] < after:
+        time.sleep(0.1)
+    owners = [int(msgspec.json.decode(lock.read_bytes())["pid"]) for lock in run_folder.glob("shards/*/.lock")]
+    if not owners:
+        raise SystemExit(f"no worker was at work:\n{process.stdout.read().decode()[-3000:]}")
+    before = server.stats()["in_flight"]
+    os.kill(owners[0], signal.SIGKILL)
+    output = process.stdout.read().decode()
+    if process.wait():
+        raise SystemExit(f"the run on Ray ended with {process.returncode}:\n{output[-3000:]}")
+    return int(before)

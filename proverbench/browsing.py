@@ -12,7 +12,7 @@ from proverbench.derive import UNANSWERED, VERIFIER_INVALID, Summariser, build_r
 from proverbench.errors import InvalidReply, RunMismatchError
 from proverbench.journal import exact_text
 from proverbench.metrics.proverbench import accepted
-from proverbench.plan import ROLES, row_id
+from proverbench.plan import ROLES
 from proverbench.reading import open_calls, proof_steps, read_generation, read_judgment, read_level
 from proverbench.records import AttemptLine, CallKey, CallLine, Judgment, ProofRecord, Role, Summary
 from proverbench.runfolder import RunFolder
@@ -235,7 +235,7 @@ def find_proof(run: RunFolder, wanted: str) -> list[int]:
         return of_problem
     if wanted.removeprefix("#").isdecimal() and int(wanted.removeprefix("#")) < plan.n_proofs:
         return [int(wanted.removeprefix("#"))]
-    near = difflib.get_close_matches(wanted, [row_id(row) for row in plan.rows], n=1)
+    near = difflib.get_close_matches(wanted, plan.ids, n=1)
     guess = f"; did you mean {near[0]!r}?" if near else ""
     raise RunMismatchError(
         f"{run.path} has no proof {wanted!r}: no such id, and numbers are 0 to {plan.n_proofs - 1}{guess}"

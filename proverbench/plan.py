@@ -30,7 +30,9 @@ class Plan:
         self.repeats = extent.verifier_repeats
         self.meta = extent.meta
         self.judged_only = judged_only
-        self._index = {row_id(row): i for i, row in enumerate(rows)}
+        self.ids = [row_id(row) for row in rows]
+        """Of each row."""
+        self._index = {item: i for i, item in enumerate(self.ids)}
 
     @property
     def n_proofs(self) -> int:
@@ -61,7 +63,7 @@ class Plan:
         """The inverse of :meth:`number`."""
         proof, repeat = (number, 0) if role == "policy" else divmod(number, self.repeats)
         row, sample = divmod(proof, self.samples)
-        return CallKey(role, row_id(self.rows[row]), sample, repeat)
+        return CallKey(role, self.ids[row], sample, repeat)
 
     def row(self, proof: int) -> Row:
         """The row that proof number ``proof`` belongs to."""

@@ -3,6 +3,7 @@
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -242,9 +243,12 @@ def prepare_resumed(task: Task, path: Path, options: Options) -> Prepared:
         JournalError: If ``path`` is no run.
         UserInputError: Lists every fault.
     """
-    sources = Sources(path)
-    sources.close()
-    manifest = sources.manifest
+    with closing(Sources(path)) as sources:
+        return _resumed(sources, task, options)
+
+
+def _resumed(sources: Sources, task: Task, options: Options) -> Prepared:
+    path, manifest = sources.path, sources.manifest
     old, extent = manifest.identity, manifest.extent
     if "imported" in manifest.operation:
         raise RunMismatchError(
@@ -409,7 +413,7 @@ def _role_identities(config: Config, roles: tuple[Role, ...]) -> dict[Role, Role
 def _resumed_rows(sources: Sources, options: Options) -> tuple[Selection, str]:
     manifest = sources.manifest
     extent = manifest.extent
-    as_before = Selection(sources.rows, extent.domain, extent.limit, extent.shard, manifest.shard_place)
+    as_before = Selection(list(sources.rows), extent.domain, extent.limit, extent.shard, manifest.shard_place)
     selection = (options.domain, options.limit, options.shard)
     if options.data is None:
         if any(value is not None for value in selection):

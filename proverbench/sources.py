@@ -5,8 +5,11 @@ Everything else in the folder is derived from these (derive.py).
 
 import difflib
 import hashlib
-from collections.abc import Iterable, Sequence
+import os
+from array import array
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import overload
 
 import msgspec
 
@@ -80,7 +83,7 @@ class Sources:
 
     def _read_parts(self) -> None:
         path = self.path
-        self.rows: Sequence[Row] = _read_inputs(path, self.manifest)
+        self.rows = Inputs(path, self.manifest)
         self.templates = {
             role: Template.load(role, path / PROMPTS / PROMPT_FILES[role])
             for role in self.manifest.identity.prompt_sha256
@@ -98,15 +101,17 @@ class Sources:
         """
         manifest = read_manifest(self.path)
         if manifest.run_id != self.manifest.run_id:
-            self.manifest = manifest
+            self.manifest, before = manifest, self.rows
             self._read_parts()
+            before.close()
             self.ledger = self.calls.ledger(self.plan)
         else:
             self.calls.update(self.ledger)
 
     def close(self) -> None:
-        """Close calls.jsonl."""
+        """Close the files."""
         self.calls.close()
+        self.rows.close()
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -172,35 +177,72 @@ def finish_growth(path: Path) -> None:
             pending.unlink()
 
 
-def _read_inputs(path: Path, manifest: Manifest) -> list[Row]:
-    file = path / INPUTS
-    raw = _input_bytes(path, manifest)
-    kind: type[Problem] = Proof if manifest.identity.task == "verifier" else Problem
-    decode = msgspec.json.Decoder(kind).decode
-    rows: list[Row] = []
-    for number, line in enumerate(raw.split(b"\n")[:-1], start=1):
-        try:
-            rows.append(decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError) as exc:
-            raise JournalError(f"{file}:{number}: not an input row of this run: {exc}") from exc
-    if len(rows) != manifest.extent.rows:
-        raise JournalError(f"{file} has {len(rows)} rows, {MANIFEST} says {manifest.extent.rows}")
-    return rows
+class Inputs(Sequence[Row]):
+    """The rows of a run, in data order: read from the file when they are looked at, so that they take no memory.
+
+    Args:
+        path: The run's folder.
+        manifest: Says which rows they are.
+
+    Raises:
+        JournalError: If the file is missing, damaged, or not the one that the run was made with.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        # It stays open, so that these stay the rows when the run grows and another file takes its place.
+        file, self._fd, raw = _open_inputs(path, manifest)
+        kind: type[Problem] = Proof if manifest.identity.task == "verifier" else Problem
+        self._decode: Callable[[bytes], Row] = msgspec.json.Decoder(kind).decode
+        self._ends = array("q", [0])
+        self._latest: tuple[int, Row] | None = None
+        for number, line in enumerate(raw.split(b"\n")[:-1], start=1):
+            try:
+                self._decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+                raise JournalError(f"{file}:{number}: not an input row of this run: {exc}") from exc
+            self._ends.append(self._ends[-1] + len(line) + 1)
+        if len(self) != manifest.extent.rows:
+            raise JournalError(f"{file} has {len(self)} rows, {MANIFEST} says {manifest.extent.rows}")
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Row]: ...
+    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+        if isinstance(place, slice):
+            return [self[i] for i in range(len(self))[place]]
+        place = range(len(self))[place]
+        if self._latest is None or self._latest[0] != place:
+            start, end = self._ends[place], self._ends[place + 1]
+            self._latest = (place, self._decode(os.pread(self._fd, end - start, start)))
+        return self._latest[1]
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
 
-def _input_bytes(path: Path, manifest: Manifest) -> bytes:
-    """Content of inputs.jsonl, or of what will be it (:func:`finish_growth`)."""
+def _open_inputs(path: Path, manifest: Manifest) -> tuple[Path, int, bytes]:
+    """inputs.jsonl, or what will be it (:func:`finish_growth`): its path, open, and its content."""
     found = None
-    for name in (INPUTS, NEXT_INPUTS):
+    for file in (path / INPUTS, path / NEXT_INPUTS):
         try:
-            raw = (path / name).read_bytes()
+            fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+            with open(fd, "rb", closefd=False) as stream:
+                raw = stream.read()
         except FileNotFoundError:
             continue
         except OSError as exc:
-            raise JournalError(f"cannot read {path / name}: {exc.strerror}") from exc
+            raise JournalError(f"cannot read {file}: {exc.strerror}") from exc
         found = hashlib.sha256(raw).hexdigest()
         if found == manifest.inputs_sha256:
-            return raw
+            return file, fd, raw
+        os.close(fd)
     if found is None:
         raise JournalError(f"cannot read {path / INPUTS}: there is no such file")
     raise JournalError(

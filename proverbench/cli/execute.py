@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from proverbench.pipeline import Progress
     from proverbench.prepare import Prepared
     from proverbench.records import CallLine, Summary
-    from proverbench.session import Session
+    from proverbench.session import Draft, Session
     from proverbench.sources import Sources
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -162,6 +162,7 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
     if spread and prepared.batched:
         raise ConfigError("--batch cannot be given with --executor ray: one process is enough to ask in batches")
     execution = _Execution(task, prepared, resume=resume, output=output, spread=spread)
+    del prepared  # _Execution gives the rows up once they are in the run's folder
     return asyncio.run(execution.run(final=final, cancel=cancel))
 
 
@@ -172,7 +173,9 @@ class _Execution:
         self, task: Task, prepared: "Prepared", *, resume: Path | None, output: Path | None, spread: bool
     ) -> None:
         self._task: Task = task
-        self._prepared = prepared
+        self._draft: Draft | None = prepared.draft
+        self._config = prepared.config
+        self._batched = prepared.batched
         self._resume = resume
         self._output = output
         self._spread = spread
@@ -187,7 +190,8 @@ class _Execution:
         from proverbench.endpoints.factory import close_callers, open_callers
         from proverbench.session import Session, new_run_path
 
-        draft, config = self._prepared.draft, self._prepared.config
+        draft, config = self._draft, self._config
+        assert draft is not None
         roles = [role for role, identity in draft.identity.roles.items() if identity.kind != GIVEN]
         clients = BatchClients(config)
         session = None if self._resume is None else Session(self._resume, on_start=_retract)
@@ -198,11 +202,11 @@ class _Execution:
                 if cancel:
                     return await self._cancel_batches(session, clients)
                 if final or not session.lacks_anything(draft):
-                    return self._without_asking(session, final=final)
+                    return self._without_asking(session, draft, final=final)
             # Endpoints before anything is written: when one cannot be opened as configured, nothing is left behind.
             opened: dict[str, Caller] = {}
             if self._spread:
-                await self._open_cluster(session, roles)
+                await self._open_cluster(session, draft, roles)
             else:
                 opened = await open_callers(
                     config,
@@ -212,7 +216,7 @@ class _Execution:
                 )
             callers = {role: opened[role] for role in roles if role in opened}
             try:
-                for role in self._prepared.batched:
+                for role in self._batched:
                     clients.of(role)  # an SDK takes seconds to load
                 if session is None:
                     model = draft.identity.roles["policy" if self._task == "prover" else "verifier"].model
@@ -220,6 +224,7 @@ class _Execution:
                     session = Session.create(path, draft, on_start=_retract)
                 else:
                     session.grow(draft)
+                self._draft = draft = None
                 return await self._ask(session, callers, clients)
             finally:
                 await close_callers(opened)
@@ -230,27 +235,26 @@ class _Execution:
             if session is not None:
                 session.release()
 
-    async def _open_cluster(self, session: "Session | None", roles: "list[Role]") -> None:
+    async def _open_cluster(self, session: "Session | None", draft: "Draft", roles: "list[Role]") -> None:
         from proverbench.batching import open_batches
         from proverbench.executors.cluster import Cluster
 
         if session is not None and open_batches(session.sources):
             raise ConfigError(f"{session.path} has open batches; collect them first, without --executor ray")
-        draft = self._prepared.draft
         self._cluster = await Cluster.open(
-            self._prepared.config,
+            self._config,
             roles,
             concurrency=draft.operation.get("concurrency"),
             rows=len(draft.rows),
             say=say,
         )
 
-    def _without_asking(self, session: "Session", *, final: bool) -> int:
+    def _without_asking(self, session: "Session", draft: "Draft", *, final: bool) -> int:
         """Close what is unanswered, or find that nothing is; no call is made."""
         from proverbench.reading import open_calls
         from proverbench.runfolder import summarise, write_derived
 
-        if final and self._prepared.draft.manifest.run_id != session.sources.manifest.run_id:
+        if final and draft.manifest.run_id != session.sources.manifest.run_id:
             raise ConfigError("--final closes the run as it is; ask for more in a step of its own, without --final")
         keys = list(open_calls(session.sources)) if final else []
         if not keys:
@@ -269,7 +273,7 @@ class _Execution:
         if not roles:
             say("no batch of this run is open")
             return self._finish(session, summarise(session.sources))
-        check_environment(self._prepared.config, roles)
+        check_environment(self._config, roles)
         return await self._ask(session, {}, clients, cancel=True)
 
     async def _ask(
@@ -297,9 +301,7 @@ class _Execution:
             pipeline = self._cluster.pipeline(session, self._spent, self._heed_budget, tell)
             self._display = display = Display(pipeline.progress, self._cluster.endpoints, self._spent)
         else:
-            pipeline = Pipeline(
-                session, callers, self._on_answer, clients=clients, batched=self._prepared.batched, tell=tell
-            )
+            pipeline = Pipeline(session, callers, self._on_answer, clients=clients, batched=self._batched, tell=tell)
             self._display = display = Display(pipeline.progress, callers, self._spent)
         self._pipeline = pipeline
         self._progress = pipeline.progress
