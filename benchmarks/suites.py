@@ -202,8 +202,8 @@ def lag(results: Results, options: Options) -> None:
             0,
         ),
         (
-            "every other request fails, 256 in flight",
-            ("--failing", "0.5"),
+            "three of ten requests fail, 256 in flight",
+            ("--failing", "0.3"),
             "max_retries = 20",
             options.scaled(4400, 360),
             0,

@@ -1,5 +1,6 @@
 """Shared fixtures: the command in this process, and a rehearsal endpoint."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import pytest
 from proverbench.cli import main
 from proverbench.rehearse import GeneratedReplies, RehearseServer
 from tests.support import Ended
+
+# Behind nohup a hangup is ignored, by the commands that are tested too: they inherit it.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture
