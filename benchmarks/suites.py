@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks import bench_report, tool
-from benchmarks.measure import Results, Usage, cores, mock, python, require, run
+from benchmarks.measure import Mock, Results, Usage, cores, mock, python, require, run
 from benchmarks.mock import dealt
 from benchmarks.saved import write_run
 from benchmarks.schedule import ideal_makespan
@@ -157,7 +157,11 @@ def _makespan(spec: str, work: Work, in_flight: int, server_core: int | None, cl
     """Seconds from the first request to the last answer, as the mock saw them."""
     with _scratch() as folder, mock("--latency", spec, core=server_core) as server:
         tool.measure(folder / "work", server.origin, work, concurrency=in_flight, core=client_core)
-        stats = server.stats()
+        return _makespan_of(server, in_flight)
+
+
+def _makespan_of(server: Mock, in_flight: int) -> float:
+    stats = server.stats()
     if stats["max_in_flight"] > in_flight:
         raise SystemExit(f"{stats['max_in_flight']} were in flight, more than the {in_flight} configured")
     return float(stats["last_at"] - stats["first_at"])
@@ -304,24 +308,22 @@ def cluster(results: Results, options: Options) -> None:
     with _scratch() as folder:
         with mock("--latency", spec) as server:
             tool.measure(folder / "local", server.origin, work, concurrency=in_flight)
-            stats = server.stats()
-        made = stats["last_at"] - stats["first_at"]
+            made = _makespan_of(server, in_flight)
         results.add("cluster", f"{what}, one process: makespan / ideal", [made / ideal], "×", f"ideal {ideal:.0f} s")
         with mock("--latency", spec) as server:
             (folder / "ray").mkdir()
             command = tool.prepare(folder / "ray", server.origin, work, concurrency=in_flight)
-            killed = tool.kill_a_worker(
+            # The mock goes on with what the dead worker had asked, so its count of calls in flight says nothing here.
+            flying = tool.kill_a_worker(
                 [*command, "--executor", "ray"], folder / "ray" / "run", work.calls // 2, server
             )
             stats = server.stats()
         made = stats["last_at"] - stats["first_at"]
         results.add("cluster", f"{what}, Ray, one worker killed: makespan / ideal", [made / ideal], "×")
-        results.add("cluster", "  calls asked twice", [stats["requests"] - work.calls], "", f"in flight: {killed}")
+        results.add("cluster", "  calls asked twice", [stats["requests"] - work.calls], "", f"in flight: {flying}")
         for name in ("records.jsonl", "summary.json"):
             if (folder / "local" / "run" / name).read_bytes() != (folder / "ray" / "run" / name).read_bytes():
                 raise SystemExit(f"{name} of the run on Ray differs from that of one process")
-    if stats["max_in_flight"] > in_flight:
-        raise SystemExit(f"{stats['max_in_flight']} were in flight, more than the {in_flight} configured")
 
 
 SUITES: dict[str, Callable[[Results, Options], None]] = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors, echo_json
+from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors, echo_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,13 +22,7 @@ MOST_STEPS = 8
 @click.option("--split", default="all", show_default=True, help="all, ugd, qe or another domain.")
 @click.option("--by", "factors", multiple=True, metavar="FACTOR", help="Break down by this only; may be repeated.")
 @click.option("--pass-k", "ks", multiple=True, type=int, metavar="K", help="pass@K; repeatable. [default: 1 to S]")
-@click.option(
-    "--resamples",
-    type=click.IntRange(min=2),
-    default=1000,
-    show_default=True,
-    help="Bootstrap resamples for each interval.",
-)
+@RESAMPLES
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the resamples. [default: a fixed one]")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(

@@ -44,6 +44,16 @@ class OutputError(Exception):
         self.reader_left = terminal_gone or isinstance(fault, BrokenPipeError)
 
 
+RESAMPLES = click.option(
+    "--resamples",
+    type=click.IntRange(min=2),
+    default=1000,
+    show_default=True,
+    help="Bootstrap resamples for each interval.",
+)
+"""Of every command that computes intervals."""
+
+
 class HandlesErrors(click.Command):
     """A command whose expected errors end as one short message on stderr and an exit code, never as a traceback."""
 

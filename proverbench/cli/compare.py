@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors, echo_json
+from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors, echo_json
 
 _HEADLINE = {
     "prover": ("pessimistic", "pass_any_sample"),
@@ -21,13 +21,7 @@ _HEADLINE = {
     "--metric", "metrics", multiple=True, help="Compare this metric; may be repeated. [default: the main ones]"
 )
 @click.option("--all-metrics", is_flag=True, help="Compare every published metric.")
-@click.option(
-    "--resamples",
-    type=click.IntRange(min=2),
-    default=1000,
-    show_default=True,
-    help="Bootstrap resamples for each interval.",
-)
+@RESAMPLES
 @click.option(
     "--permutations",
     type=click.IntRange(min=1),

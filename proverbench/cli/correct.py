@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors, echo_json
+from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors, echo_json
 
 if TYPE_CHECKING:
     from proverbench.saved import SavedRun
@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--calibration-split", default="all", show_default=True, help="Of the calibration: proofs like those of the run."
 )
-@click.option(
-    "--resamples",
-    type=click.IntRange(min=2),
-    default=1000,
-    show_default=True,
-    help="Bootstrap resamples for each interval.",
-)
+@RESAMPLES
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the resamples. [default: a fixed one]")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
