@@ -7,6 +7,7 @@ import os
 import signal
 import stat
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,6 +25,7 @@ EXIT_SIGINT = 130
 EXIT_SIGTERM = 143
 EXIT_OF_SIGNAL: dict[int, int] = {signal.SIGINT: EXIT_SIGINT, signal.SIGTERM: EXIT_SIGTERM, signal.SIGHUP: 129}
 """The signals that end a run tidily, and how its process then ends."""
+_AGAIN_S = 0.01
 
 
 class OutputError(Exception):
@@ -125,15 +127,31 @@ def ending_tidily() -> Iterator[None]:
 
     So temporary folders are removed and child processes ended, where otherwise the process would just be gone.
     """
+    came: int | None = None
+    report = sys.unraisablehook
 
     def end(number: int, _: object) -> NoReturn:
-        say(f"stopped by {signal.Signals(number).name}")
+        nonlocal came
+        if came is None:
+            say(f"stopped by {signal.Signals(number).name}")
+        came = number
         sys.exit(EXIT_OF_SIGNAL[number])
 
+    def swallowed(what: "sys.UnraisableHookArgs") -> None:
+        """Python drops what is raised in a finaliser, and any moment may be within one: then end a little later."""
+        if came is None or not isinstance(what.exc_value, SystemExit):
+            report(what)
+            return
+        again = threading.Timer(_AGAIN_S, os.kill, (os.getpid(), came))
+        again.daemon = True
+        again.start()
+
     before = {number: signal.signal(number, end) for number in heeded_signals() if number != signal.SIGINT}
+    sys.unraisablehook = swallowed
     try:
         yield
     finally:
+        sys.unraisablehook = report
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -265,6 +265,28 @@ with ending_tidily(), tempfile.TemporaryDirectory(dir="."):
         with pytest.raises(ProcessLookupError):
             os.kill(int((tmp_path / "pid").read_text()), 0)
 
+    def test_ending_tidily_in_a_finaliser(self, tmp_path):
+        """Python drops what is raised there; the command ends all the same, and says so once."""
+        program = """
+import os, signal, time, weakref
+from proverbench.cli.common import ending_tidily
+class Thing: pass
+with ending_tidily():
+    thing = Thing()
+    watch = weakref.ref(thing, lambda _: os.kill(os.getpid(), signal.SIGTERM))
+    del thing
+    time.sleep(20)
+"""
+        ended = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=15,
+        )
+        assert (ended.returncode, ended.stderr) == (143, "stopped by SIGTERM\n")
+
     @pytest.mark.parametrize(
         ("line", "code"),
         [pytest.param("", 129, id="a-closed-terminal"), pytest.param("trap '' HUP; ", 0, id="nohup")],
