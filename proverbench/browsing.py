@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from proverbench.derive import UNANSWERED, VERIFIER_INVALID, Summariser, build_record
+from proverbench.derive import UNANSWERED, VERIFIER_INVALID
 from proverbench.errors import InvalidReply, RunMismatchError
 from proverbench.journal import exact_text
 from proverbench.metrics.proverbench import accepted
@@ -191,13 +191,13 @@ def overview(run: RunFolder, *, texts: bool = False) -> Overview:
         run: The run.
         texts: Whether the entries keep proofs and judgments' texts.
     """
-    summariser = Summariser(run.sources)
-    entries = []
-    for number in range(run.sources.plan.n_proofs):
-        record = build_record(run.sources, number, summariser.see_call)
-        summariser.see_record(record)
-        entries.append(Entry.of(number, record if texts else _light(record), run.sources.plan.repeats))
-    return Overview(summariser.summary(), entries, _missing(run, entries))
+    entries: list[Entry] = []
+
+    def see(record: ProofRecord) -> None:
+        entries.append(Entry.of(len(entries), record if texts else _light(record), run.sources.plan.repeats))
+
+    summary = run.scored(see).summary
+    return Overview(summary, entries, _missing(run, entries))
 
 
 def _light(record: ProofRecord) -> ProofRecord:

@@ -6,17 +6,15 @@ What is derived never moves unless a source does: `proverbench score` rebuilds t
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-import msgspec
-
-from proverbench.data import splits
+from proverbench.data import EVERYTHING, splits
 from proverbench.endpoints.usage import NO_USAGE, Usage, normalise_usage
 from proverbench.errors import InvalidReply
 from proverbench.metrics.arrays import ArrayBuilder, JudgmentArrays
-from proverbench.metrics.proverbench import score_prover
+from proverbench.metrics.proverbench import ProverScore
 from proverbench.metrics.uncertainty import split_uncertainty
-from proverbench.metrics.verifierbench import score_verifier
+from proverbench.metrics.verifierbench import VerifierScore
 from proverbench.plan import ROLES
 from proverbench.prompts import render_verifier
 from proverbench.reading import read_generation, read_judgment, read_level
@@ -203,6 +201,36 @@ class _Alike:
         self._seen.clear()
 
 
+@dataclass(slots=True)
+class _Split:
+    """What was seen of one split."""
+
+    score: ProverScore | VerifierScore
+    expected: int = 0
+    completed: int = 0
+
+    @classmethod
+    def of(cls, sources: Sources) -> "_Split":
+        """None of its records seen."""
+        plan = sources.plan
+        if sources.manifest.identity.task == "prover":
+            return cls(ProverScore(samples=plan.samples, repeats=plan.repeats))
+        return cls(VerifierScore(repeats=plan.repeats, meta=plan.meta))
+
+    def see(self, record: ProofRecord) -> None:
+        self.score.add(record)
+        self.expected += 1
+        self.completed += record.complete
+
+
+class Scored(NamedTuple):
+    """What a run came to."""
+
+    summary: Summary
+    arrays: JudgmentArrays
+    """Of every record, also of those that are not complete."""
+
+
 class Summariser:
     """Builds summary.json from records and calls, one at a time.
 
@@ -213,9 +241,9 @@ class Summariser:
     def __init__(self, sources: Sources) -> None:
         plan = sources.plan
         self._sources = sources
-        self._records: list[ProofRecord] = []
-        self._judgments: dict[Judgment, Judgment] = {}
         self._arrays = ArrayBuilder(task=sources.manifest.identity.task, samples=plan.samples, repeats=plan.repeats)
+        self._splits = {name: _Split.of(sources) for name in splits(sources.rows)}
+        self._invalid: dict[Role, Counter[str]] = {role: Counter() for role in ROLES}
         self._calls: Counter[Role] = Counter()
         self._calls_of_unknown_usage: Counter[Role] = Counter()
         self._usage: dict[Role, Usage] = {}
@@ -250,51 +278,50 @@ class Summariser:
         self._alike[role].see(prompt, reply)
 
     def see_record(self, record: ProofRecord) -> None:
-        """Keep what the scores need of a record: a few bytes for each judgment, and no text."""
+        """Count a record; what the intervals need of it are a few bytes for each judgment."""
         self._arrays.add(record)
-        judgments = [
-            self._judgments.setdefault(judgment, judgment)
-            for judgment in (
-                msgspec.structs.replace(judgment, repeat=0, assessment=None, errors=None)
-                for judgment in record.judgments
-            )
-        ]
-        self._records.append(msgspec.structs.replace(record, steps=[], annotation=None, judgments=judgments))
+        for name in (EVERYTHING, record.domain):
+            if name in self._splits:
+                self._splits[name].see(record)
+        if record.generation_error is not None:
+            self._invalid["policy"][record.generation_error] += 1
+        for judgment in record.judgments:
+            if judgment.reason is not None:
+                self._invalid["verifier"][judgment.reason] += 1
+            if judgment.meta is not None and judgment.meta.reason is not None:
+                self._invalid["meta"][judgment.meta.reason] += 1
 
-    def summary(self) -> Summary:
-        """The summary of all that was seen."""
+    def scored(self) -> Scored:
+        """The summary of all that was seen, and the arrays it rests on; nothing more can be seen then."""
         manifest, plan = self._sources.manifest, self._sources.plan
         arrays = self._arrays.build()
-        parts = {name: self._split(name, arrays) for name in splits(self._sources.rows)}
-        return Summary(
+        parts = {name: self._split(name, arrays) for name in self._splits}
+        roles = manifest.identity.roles
+        summary = Summary(
             task=manifest.identity.task,
             complete=parts["all"].complete,
             run_id=manifest.run_id,
             scored_by=SCORED_BY,
             splits=parts,
-            invalid=self._invalid(),
+            invalid={role: dict(sorted(found.items())) for role, found in self._invalid.items() if role in roles},
             usage={role: self._tokens(role) for role in ROLES if self._calls[role]},
             closed_unanswered=sum(
                 1 for role in ROLES for number in range(plan.size(role)) if self._sources.ledger.is_closed(role, number)
             ),
             warnings=list(self._warnings()),
         )
+        return Scored(summary, arrays)
 
     def _split(self, name: str, arrays: JudgmentArrays) -> SplitSummary:
-        plan = self._sources.plan
-        records = [r for r in self._records if name in ("all", r.domain)]
-        completed = sum(record.complete for record in records)
+        plan, seen = self._sources.plan, self._splits[name]
         split = SplitSummary(
-            selected_rows=len(records) // plan.samples,
-            expected_records=len(records),
-            completed_records=completed,
-            complete=completed == len(records),
+            selected_rows=seen.expected // plan.samples,
+            expected_records=seen.expected,
+            completed_records=seen.completed,
+            complete=seen.completed == seen.expected,
         )
-        if split.complete and records:
-            if self._sources.manifest.identity.task == "prover":
-                split.metrics = score_prover(records, samples=plan.samples, repeats=plan.repeats)
-            else:
-                split.metrics = score_verifier(records, repeats=plan.repeats, meta=plan.meta)
+        if split.complete and seen.expected:
+            split.metrics = seen.score.metrics()
             split.intervals, split.bounds = split_uncertainty(
                 arrays.split(name),
                 task=self._sources.manifest.identity.task,
@@ -311,19 +338,6 @@ class Summariser:
             "calls_of_unknown_usage": self._calls_of_unknown_usage[role],
             **asdict(self._usage.get(role, NO_USAGE)),
         }
-
-    def _invalid(self) -> dict[str, dict[str, int]]:
-        found: dict[str, Counter[str]] = {"policy": Counter(), "verifier": Counter(), "meta": Counter()}
-        for record in self._records:
-            if record.generation_error is not None:
-                found["policy"][record.generation_error] += 1
-            for judgment in record.judgments:
-                if judgment.reason is not None:
-                    found["verifier"][judgment.reason] += 1
-                if judgment.meta is not None and judgment.meta.reason is not None:
-                    found["meta"][judgment.meta.reason] += 1
-        roles = self._sources.manifest.identity.roles
-        return {role: dict(sorted(reasons.items())) for role, reasons in found.items() if role in roles}
 
     def _warnings(self) -> Iterator[str]:
         identity = self._sources.manifest.identity

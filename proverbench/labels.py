@@ -25,14 +25,13 @@ def sheet(run: RunFolder, *, proofs: int | None = None, seed: int = 0) -> Iterat
     """
     if run.manifest.identity.task != "prover":
         raise RunMismatchError(f"{run.path}: a labelling sheet is made of a ProverBench run; this one is VerifierBench")
-    problems = {row.problem_id: row for row in run.rows()}
     judged = [record.key for record in run.records() if _is_judged(record)]
     if proofs is not None and proofs > len(judged):
         raise RunMismatchError(f"{run.path}: has {len(judged)} judged proofs, fewer than the {proofs} to choose")
     chosen = set(judged if proofs is None else random.Random(seed).sample(judged, proofs))
     for record in run.records():
         if record.key in chosen:
-            problem = problems[record.problem_id]
+            problem = run.row(record.problem_id)
             yield {
                 "proof_id": record.key,
                 "problem_id": record.problem_id,

@@ -39,6 +39,10 @@ class Plan:
         """Proofs wanted: rows times S."""
         return len(self.rows) * self.samples
 
+    def place(self, item: str) -> int | None:
+        """The place of the row that calls of that id are about, or None when the plan does not hold it."""
+        return self._index.get(item)
+
     def size(self, role: Role) -> int:
         """The most calls that ``role`` may need."""
         if role == "policy":
@@ -49,7 +53,7 @@ class Plan:
 
     def number(self, key: CallKey) -> int | None:
         """The call's number within its role, or None when the plan does not hold it."""
-        row = self._index.get(key.id)
+        row = self.place(key.id)
         if row is None or not 0 <= key.sample < self.samples:
             return None
         proof = row * self.samples + key.sample

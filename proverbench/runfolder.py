@@ -1,6 +1,6 @@
 """A saved run, read: the one way for every command to look into a run's folder (docs/run-format.md)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from proverbench.budget import Spent
-from proverbench.derive import Summariser, build_record, build_records
+from proverbench.derive import Scored, Summariser, build_record, build_records
 from proverbench.endpoints.money import cache_saving_usd
 from proverbench.journal import replacing, write_whole
 from proverbench.metrics.uncertainty import significant
@@ -51,9 +51,20 @@ class RunFolder:
         """What was asked."""
         return self.sources.manifest
 
-    def rows(self) -> list[Row]:
-        """The selected rows, in data order."""
-        return list(self.sources.rows)
+    def rows(self) -> Sequence[Row]:
+        """The selected rows, in data order; each is read from the file when it is looked at."""
+        return self.sources.rows
+
+    def row(self, item: str) -> Row:
+        """The row of that problem or proof id.
+
+        Raises:
+            KeyError: If the run has no such row.
+        """
+        place = self.sources.plan.place(item)
+        if place is None:
+            raise KeyError(item)
+        return self.sources.rows[place]
 
     def records(self) -> Iterator[ProofRecord]:
         """Every expected record, in data order then sample; built as they are taken."""
@@ -66,7 +77,15 @@ class RunFolder:
 
     def summary(self) -> Summary:
         """The summary of what is on disk now."""
-        return summarise(self.sources)
+        return self.scored().summary
+
+    def scored(self, observe: Callable[[ProofRecord], object] | None = None) -> Scored:
+        """Summary and arrays of what is on disk now.
+
+        Args:
+            observe: Sees every record as it is built.
+        """
+        return scored(self.sources, observe)
 
     def lines(self) -> Iterator[Line]:
         """Everything that happened, in order."""
@@ -100,12 +119,19 @@ class RunFolder:
         self.sources.close()
 
 
-def summarise(sources: Sources) -> Summary:
-    """The summary of a run's sources; writes nothing."""
+def scored(sources: Sources, observe: Callable[[ProofRecord], object] | None = None) -> Scored:
+    """Summary and arrays of a run's sources; writes nothing.
+
+    Args:
+        sources: The run.
+        observe: Sees every record as it is built.
+    """
     summariser = Summariser(sources)
     for record in build_records(sources, summariser.see_call):
         summariser.see_record(record)
-    return summariser.summary()
+        if observe is not None:
+            observe(record)
+    return summariser.scored()
 
 
 def write_derived(sources: Sources) -> Summary:
@@ -114,13 +140,9 @@ def write_derived(sources: Sources) -> Summary:
     Raises:
         JournalError: If the disk refuses it, or a source is damaged.
     """
-    summariser = Summariser(sources)
     encode = msgspec.json.Encoder().encode
     with replacing(sources.path / RECORDS) as file:
-        for record in build_records(sources, summariser.see_call):
-            summariser.see_record(record)
-            file.write(encode(record) + b"\n")
-    summary = summariser.summary()
+        summary = scored(sources, lambda record: file.write(encode(record) + b"\n")).summary
     write_whole(sources.path / SUMMARY, pretty(summary))
     write_whole(sources.path / TIMING, pretty(timing(sources)))
     return summary

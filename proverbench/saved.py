@@ -1,5 +1,6 @@
 """Saved runs as the statistics need them: named, complete, as arrays, with what their calls cost."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 from proverbench.endpoints.money import cost
 from proverbench.endpoints.usage import normalise_usage
 from proverbench.errors import RunMismatchError
-from proverbench.metrics.arrays import JudgmentArrays, arrays_of
+from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.voting import Cost
 from proverbench.records import GIVEN, Manifest, Summary, Task
 from proverbench.runfolder import RunFolder
@@ -54,7 +55,7 @@ def open_runs(paths: Sequence[Path], *, split: str = "all") -> list[SavedRun]:
         faults.append("a run is given twice")
     for path, name in zip(paths, names_of(paths), strict=True):
         folder = RunFolder(path)
-        summary = folder.summary()
+        summary, arrays = folder.scored()
         part = summary.splits.get(split)
         if part is None or not part.selected_rows:
             there = ", ".join(name for name, other in summary.splits.items() if other.selected_rows)
@@ -71,17 +72,13 @@ def open_runs(paths: Sequence[Path], *, split: str = "all") -> list[SavedRun]:
                 f"with `{command} --resume {path}`, or count what is open as zero credit with --final"
             )
         else:
-            extent = folder.manifest.extent
-            arrays = arrays_of(
-                folder.records(), task=summary.task, samples=extent.samples, repeats=extent.verifier_repeats
-            )
             runs.append(SavedRun(name, path, folder, summary, arrays.split(split)))
     if faults:
         raise RunMismatchError.of(faults)
     return runs
 
 
-def call_cost(run: SavedRun) -> Cost | None:
+def call_cost(run: RunFolder) -> Cost | None:
     """What writing and judging a proof cost on average over the whole run: in US dollars if all is priced, else tokens.
 
     Means are over calls whose usage the provider told.
@@ -94,19 +91,25 @@ def call_cost(run: SavedRun) -> Cost | None:
     from proverbench.config import Prices  # pydantic: only where prices are read
 
     prices = {role: Prices.model_validate(table) for role, table in (operation.get("prices") or {}).items()}
-    tokens: dict[str, list[float]] = {role: [] for role in asked}
-    dollars: dict[str, list[float]] = {role: [] for role in asked}
-    for line in run.folder.calls():
+    told: Counter[str] = Counter()
+    tokens: Counter[str] = Counter()
+    dollars = dict.fromkeys(asked, 0.0)
+    unpriced: set[str] = set()
+    for line in run.calls():
         usage = normalise_usage(line.usage)
-        if line.role in tokens and usage is not None:
-            tokens[line.role].append(usage.total)
+        if line.role in dollars and usage is not None:
+            told[line.role] += 1
+            tokens[line.role] += usage.total
             known = cost(usage, prices.get(line.role))
-            if not known.at_least:
-                dollars[line.role].append(known.usd)
-    for unit, found in (("USD", dollars), ("tokens", tokens)):
-        complete = all(len(found[role]) == len(tokens[role]) > 0 for role in asked)
-        if complete and any(sum(values) > 0 for values in found.values()):
-            means = {role: sum(values) / len(values) for role, values in found.items()}
+            dollars[line.role] += known.usd
+            if known.at_least:
+                unpriced.add(line.role)
+    if not all(told[role] for role in asked):
+        return None
+    in_tokens = {role: float(tokens[role]) for role in asked}
+    for unit, spent in (("USD", {} if unpriced else dollars), ("tokens", in_tokens)):
+        if any(spent.values()):
+            means = {role: total / told[role] for role, total in spent.items()}
             return Cost(unit=unit, per_proof=means.get("policy", 0.0), per_judgment=means.get("verifier", 0.0))
     return None
 

@@ -50,8 +50,8 @@ def inputs(tmp_path, server, monkeypatch):
 
 
 def start(*arguments: str, limit_bytes: int | None = None) -> subprocess.Popen:
-    """The command in a process of its own; ``limit_bytes`` is the most that any of its files may hold."""
-    code = "import sys; from proverbench.cli import main; main(sys.argv[1:], prog_name='proverbench')"
+    """The installed command in a process of its own; ``limit_bytes`` is the most that any of its files may hold."""
+    code = "from proverbench.__main__ import proverbench; proverbench()"
     if limit_bytes is not None:
         code = (
             "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "

@@ -73,7 +73,7 @@ def _analyse(
     from proverbench.saved import call_cost
 
     arrays, meta = run.arrays, run.manifest.extent.meta
-    cost = call_cost(run)
+    cost = call_cost(run.folder)
     found: dict[str, Any] = {
         "task": run.task,
         "problems": len(arrays.problems),

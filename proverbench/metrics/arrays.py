@@ -185,7 +185,7 @@ class ArrayBuilder:
         problems = sorted(self._names["problem"])
         rank = np.empty(len(problems), dtype=np.int32)
         rank[[self._names["problem"][name] for name in problems]] = np.arange(len(problems))
-        codes = {name: np.array(codes, dtype=np.int32) for name, codes in self._codes.items()}
+        codes = {name: np.frombuffer(codes, dtype=np.int32) for name, codes in self._codes.items()}
         return JudgmentArrays(
             task=self._task,
             samples=self._samples,
@@ -193,14 +193,14 @@ class ArrayBuilder:
             problems=tuple(problems),
             keys=tuple(self._keys),
             problem=rank[codes["problem"]],
-            sample=np.array(self._sample, dtype=np.int32),
-            verdict=np.array(self._verdict, dtype=np.int32).reshape(proofs, self._repeats),
-            generated=np.array(self._generated, dtype=np.bool_),
-            label=np.array(self._label, dtype=np.int32),
-            meta=np.array(self._meta, dtype=np.int8).reshape(proofs, self._repeats),
-            steps=np.array(self._steps, dtype=np.int32),
-            digest=np.array(self._digest, dtype=np.uint64),
-            severity=np.array(self._severity, dtype=np.int8),
+            sample=np.frombuffer(self._sample, dtype=np.int32),
+            verdict=np.frombuffer(self._verdict, dtype=np.int32).reshape(proofs, self._repeats),
+            generated=np.frombuffer(self._generated, dtype=np.bool_),
+            label=np.frombuffer(self._label, dtype=np.int32),
+            meta=np.frombuffer(self._meta, dtype=np.int8).reshape(proofs, self._repeats),
+            steps=np.frombuffer(self._steps, dtype=np.int32),
+            digest=np.frombuffer(self._digest, dtype=np.uint64),
+            severity=np.frombuffer(self._severity, dtype=np.int8),
             domain=Labels(codes["domain"], tuple(self._names["domain"])),
             subject=Labels(codes["subject"], tuple(self._names["subject"])),
             policy=Labels(codes["policy"], tuple(self._names["policy"])),

@@ -47,36 +47,70 @@ def score_prover(records: Iterable[ProofRecord], *, samples: int, repeats: int) 
 
     Source: AdvancedMathBench (arXiv 2607.11849), ProverBench. Defined in docs/metrics.md.
     """
-    check_extent(samples=samples, repeats=repeats)
-    seen: dict[str, set[int]] = {}
-    solved: set[str] = set()
-    n_accepted = n_failed = n_valid = 0
+    score = ProverScore(samples=samples, repeats=repeats)
     for record in records:
-        check_judgments(record, repeats)
-        mine = seen.setdefault(record.problem_id, set())
-        if record.sample_index in mine:
-            raise ValueError(f"record {record.key}: the sample occurs twice")
-        mine.add(record.sample_index)
-        if record.generation_error is not None:
-            n_failed += 1
-            continue
-        n_valid += sum(judgment.valid for judgment in record.judgments)
-        if accepted(record, repeats):
-            n_accepted += 1
-            solved.add(record.problem_id)
-    wanted = set(range(samples))
-    for problem_id, mine in seen.items():
-        if mine != wanted:
-            raise ValueError(f"problem {problem_id}: samples {sorted(mine)}, wanted 0..{samples - 1}")
+        score.add(record)
+    return score.metrics()
 
-    problems = len(seen)
-    proofs = problems * samples
-    # Python divides integers exactly and rounds once, so these are the sums of design, rounded once.
-    return {
-        "problems": problems,
-        "proofs": proofs,
-        "pessimistic": n_accepted / proofs if proofs else None,
-        "pass_any_sample": len(solved) / problems if proofs else None,
-        "generation_failure_rate": n_failed / proofs if proofs else None,
-        "verifier_valid_rate": n_valid / (proofs * repeats) if proofs else None,
-    }
+
+class ProverScore:
+    """Scores one split as its records come; keeps none of them. See :func:`score_prover`.
+
+    Args:
+        samples: S.
+        repeats: R.
+
+    Raises:
+        ValueError: If S or R is below 1.
+    """
+
+    def __init__(self, *, samples: int, repeats: int) -> None:
+        check_extent(samples=samples, repeats=repeats)
+        self._samples = samples
+        self._repeats = repeats
+        self._seen: dict[str, int] = {}
+        """Problem → a bit for each sample that came."""
+        self._solved: set[str] = set()
+        self._accepted = self._failed = self._valid = 0
+
+    def add(self, record: ProofRecord) -> None:
+        """Take one record.
+
+        Raises:
+            ValueError: If its sample came before, or it has more than R judgments.
+        """
+        check_judgments(record, self._repeats)
+        seen, sample = self._seen.get(record.problem_id, 0), 1 << record.sample_index
+        if seen & sample:
+            raise ValueError(f"record {record.key}: the sample occurs twice")
+        self._seen[record.problem_id] = seen | sample
+        if record.generation_error is not None:
+            self._failed += 1
+            return
+        self._valid += sum(judgment.valid for judgment in record.judgments)
+        if accepted(record, self._repeats):
+            self._accepted += 1
+            self._solved.add(record.problem_id)
+
+    def metrics(self) -> dict[str, float | int | None]:
+        """What :func:`score_prover` returns.
+
+        Raises:
+            ValueError: If a problem has not exactly the samples 0..S-1.
+        """
+        every = (1 << self._samples) - 1
+        for problem_id, seen in self._seen.items():
+            if seen != every:
+                came = [sample for sample in range(seen.bit_length()) if seen >> sample & 1]
+                raise ValueError(f"problem {problem_id}: samples {came}, wanted 0..{self._samples - 1}")
+        problems = len(self._seen)
+        proofs = problems * self._samples
+        # Python divides integers exactly and rounds once, so these are the sums of design, rounded once.
+        return {
+            "problems": problems,
+            "proofs": proofs,
+            "pessimistic": self._accepted / proofs if proofs else None,
+            "pass_any_sample": len(self._solved) / problems if proofs else None,
+            "generation_failure_rate": self._failed / proofs if proofs else None,
+            "verifier_valid_rate": self._valid / (proofs * self._repeats) if proofs else None,
+        }

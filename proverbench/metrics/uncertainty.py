@@ -18,7 +18,7 @@ FEW_PROBLEMS = 30
 FEW_CASES = 10
 """Likewise below so many successes or failures, counted in effective observations."""
 
-_CHUNK = 250_000
+_CHUNK = 1 << 16
 """Draws held at once, so that memory does not grow with the number of resamples."""
 
 Interval = dict[str, Any]

@@ -57,61 +57,91 @@ def score_verifier(
 
     Source: AdvancedMathBench (arXiv 2607.11849), VerifierBench. Defined in docs/metrics.md.
     """
-    check_extent(repeats=repeats)
-    seen: set[str] = set()
-    proofs = {True: 0, False: 0}
-    right_polarity = {True: 0, False: 0}
-    right_step = {True: 0, False: 0}
-    units = {True: 0, False: 0}
-    n_valid = n_meta_valid = 0
+    score = VerifierScore(repeats=repeats, meta=meta)
     for record in records:
-        check_judgments(record, repeats)
+        score.add(record)
+    return score.metrics()
+
+
+class VerifierScore:
+    """Scores one split as its records come; keeps none of them. See :func:`score_verifier`.
+
+    Args:
+        repeats: R.
+        meta: Whether the meta-verifier was asked.
+
+    Raises:
+        ValueError: If R is below 1.
+    """
+
+    def __init__(self, *, repeats: int, meta: bool = False) -> None:
+        check_extent(repeats=repeats)
+        self._repeats = repeats
+        self._meta = meta
+        self._seen: set[str] = set()
+        self._proofs = {True: 0, False: 0}
+        """Label → how many; so are the next three."""
+        self._right_polarity = {True: 0, False: 0}
+        self._right_step = {True: 0, False: 0}
+        self._units = {True: 0, False: 0}
+        self._valid = self._meta_valid = 0
+
+    def add(self, record: ProofRecord) -> None:
+        """Take one record.
+
+        Raises:
+            ValueError: If it came before, has no label, or has more than R judgments.
+        """
+        check_judgments(record, self._repeats)
         if record.is_correct is None or record.first_error_step is None:
             raise ValueError(f"record {record.key}: no human label (is_correct, first_error_step)")
-        if record.key in seen:
+        if record.key in self._seen:
             raise ValueError(f"record {record.key}: the proof occurs twice")
-        seen.add(record.key)
+        self._seen.add(record.key)
         label = record.is_correct
-        proofs[label] += 1
+        self._proofs[label] += 1
         for judgment in record.judgments:
             if not judgment.valid:
                 continue
-            n_valid += 1
-            right_polarity[label] += (judgment.first_error_step == -1) == label
-            right_step[label] += judgment.first_error_step == record.first_error_step
+            self._valid += 1
+            self._right_polarity[label] += (judgment.first_error_step == -1) == label
+            self._right_step[label] += judgment.first_error_step == record.first_error_step
             credit = meta_units(judgment)
             if credit is not None:
-                n_meta_valid += 1
-                units[label] += credit
+                self._meta_valid += 1
+                self._units[label] += credit
 
-    total = proofs[True] + proofs[False]
-    tpr = _ratio(right_polarity[True], proofs[True] * repeats)
-    tnr = _ratio(right_polarity[False], proofs[False] * repeats)
-    exact: dict[str, Fraction | None] = {
-        "rough_accuracy": _ratio(right_polarity[True] + right_polarity[False], total * repeats),
-        "rough_tpr": tpr,
-        "rough_tnr": tnr,
-        "rough_bal_f1": _harmonic(tpr, tnr),
-        "balanced_accuracy": None if tpr is None or tnr is None else (tpr + tnr) / 2,
-        "first_error_step_accuracy": _ratio(right_step[True] + right_step[False], total * repeats),
-        "first_error_step_accuracy_incorrect": _ratio(right_step[False], proofs[False] * repeats),
-        "verifier_valid_rate": _ratio(n_valid, total * repeats),
-    }
-    if meta:
-        meta_tpr = _ratio(units[True], proofs[True] * repeats * META_UNITS)
-        meta_tnr = _ratio(units[False], proofs[False] * repeats * META_UNITS)
-        exact |= {
-            "meta_ver_tpr": meta_tpr,
-            "meta_ver_tnr": meta_tnr,
-            "meta_ver_bal_f1": _harmonic(meta_tpr, meta_tnr),
-            "meta_valid_rate": _ratio(n_meta_valid, total * repeats),
+    def metrics(self) -> dict[str, float | int | None]:
+        """What :func:`score_verifier` returns."""
+        correct, incorrect = (self._proofs[label] * self._repeats for label in (True, False))
+        total = correct + incorrect
+        right = self._right_polarity
+        tpr, tnr = _ratio(right[True], correct), _ratio(right[False], incorrect)
+        exact: dict[str, Fraction | None] = {
+            "rough_accuracy": _ratio(right[True] + right[False], total),
+            "rough_tpr": tpr,
+            "rough_tnr": tnr,
+            "rough_bal_f1": _harmonic(tpr, tnr),
+            "balanced_accuracy": None if tpr is None or tnr is None else (tpr + tnr) / 2,
+            "first_error_step_accuracy": _ratio(self._right_step[True] + self._right_step[False], total),
+            "first_error_step_accuracy_incorrect": _ratio(self._right_step[False], incorrect),
+            "verifier_valid_rate": _ratio(self._valid, total),
         }
-    return {
-        "proofs": total,
-        "correct_proofs": proofs[True],
-        "incorrect_proofs": proofs[False],
-        **{name: None if value is None else float(value) for name, value in exact.items()},
-    }
+        if self._meta:
+            meta_tpr = _ratio(self._units[True], correct * META_UNITS)
+            meta_tnr = _ratio(self._units[False], incorrect * META_UNITS)
+            exact |= {
+                "meta_ver_tpr": meta_tpr,
+                "meta_ver_tnr": meta_tnr,
+                "meta_ver_bal_f1": _harmonic(meta_tpr, meta_tnr),
+                "meta_valid_rate": _ratio(self._meta_valid, total),
+            }
+        return {
+            "proofs": self._proofs[True] + self._proofs[False],
+            "correct_proofs": self._proofs[True],
+            "incorrect_proofs": self._proofs[False],
+            **{name: None if value is None else float(value) for name, value in exact.items()},
+        }
 
 
 def _ratio(part: int, whole: int) -> Fraction | None:

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -16,14 +16,14 @@ from proverbench.data import splits
 from proverbench.errors import RunMismatchError
 from proverbench.journal import exact_text
 from proverbench.metrics.agreement import human_agreement, repeat_agreement, step_confusion
-from proverbench.metrics.arrays import ArrayBuilder, JudgmentArrays
+from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.breakdown import breakdown
 from proverbench.metrics.comparison import compare_runs
-from proverbench.metrics.voting import best_threshold, pass_at_k, voting_curve
+from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_curve
 from proverbench.parsing import decode_field, error_items
 from proverbench.records import CallKey, CallLine, Judgment, Manifest, Problem, ProofRecord, Row, Summary
 from proverbench.runfolder import RunFolder, timing
-from proverbench.saved import SavedRun, call_cost
+from proverbench.saved import call_cost
 from proverbench.saved import names_of as names_of_paths
 from proverbench.version import SCORED_BY
 
@@ -87,8 +87,8 @@ class _Run:
     folder: RunFolder
     summary: Summary
     arrays: JudgmentArrays
-    rows: dict[str, Row]
     missing: dict[str, int]
+    cost: Cost | None
 
 
 class Report:
@@ -105,7 +105,8 @@ class Report:
 
     def __init__(self, runs: Sequence[tuple[str, RunFolder]], *, published: bool = False) -> None:
         self._reasons: dict[str, int] = {}
-        self._problems: dict[tuple[str, str, str, str], int] = {}
+        self._problems: dict[bytes, tuple[int, str, str]] = {}
+        """Digest of a problem → its number, its id, how it begins."""
         self._items: dict[tuple[str, str, bytes], _Item] = {}
         self._runs = [self._take(number, name, folder) for number, (name, folder) in enumerate(runs)]
         ordered = sorted(self._items.values(), key=lambda item: (item.task, item.problem, item.runs[0][0], item.sample))
@@ -127,7 +128,7 @@ class Report:
             proof: dict[str, Any] = {"problem": item.problem, "runs": []}
             for run_number, *_ in item.runs:
                 run = self._runs[run_number]
-                row = run.rows[item.id]
+                row = run.folder.row(item.id)
                 record = run.folder.record(item.id, item.sample)
                 if record is None:
                     continue
@@ -145,21 +146,22 @@ class Report:
 
     def _take(self, number: int, name: str, folder: RunFolder) -> _Run:
         manifest = folder.manifest
-        extent, task = manifest.extent, manifest.identity.task
-        builder = ArrayBuilder(task=task, samples=extent.samples, repeats=extent.verifier_repeats)
-        rows = {getattr(row, "proof_id", row.problem_id): row for row in folder.rows()}
         missing: Counter[str] = Counter()
-        for record in folder.records():
-            builder.add(record)
+
+        def see(record: ProofRecord) -> None:
             missing.update(_missing(record, manifest))
-            self._index_record(number, record, rows[record.proof_id or record.problem_id], manifest)
-        return _Run(name, folder, folder.summary(), builder.build(), rows, dict(missing))
+            self._index_record(number, record, folder.row(record.proof_id or record.problem_id), manifest)
+
+        summary, arrays = folder.scored(see)
+        return _Run(name, folder, summary, arrays, dict(missing), call_cost(folder))
 
     def _index_record(self, number: int, record: ProofRecord, row: Row, manifest: Manifest) -> None:
         task = manifest.identity.task
-        problem = (record.problem_id, row.problem, row.reference_solution, row.reference_answer)
-        place = self._problems.setdefault(problem, len(self._problems))
-        identity = (task, record.key, _digest(record, row, number))
+        texts = (row.problem, row.reference_solution, row.reference_answer)
+        problem = (len(self._problems), record.problem_id, _opening(row.problem))
+        place, *_ = self._problems.setdefault(_digest([record.problem_id, *texts]), problem)
+        # The same for runs that judged the very same proof; a proof that does not exist is each run's own.
+        identity = (task, record.key, _digest([row.problem, *(record.steps or [f"run {number}"])]))
         item = self._items.get(identity)
         if item is None:
             item = self._items[identity] = _Item(
@@ -219,7 +221,7 @@ class Report:
         return {
             "columns": list(_COLUMNS),
             "proofs": proofs,
-            "problems": [[key[0], _opening(key[1])] for key in self._problems],
+            "problems": [[problem_id, opening] for _, problem_id, opening in self._problems.values()],
             "reasons": list(self._reasons),
             **{column: list(names[column]) for column in ("domains", "subjects", "policies")},
         }
@@ -238,11 +240,9 @@ def _chunks(items: Sequence[_Item]) -> Iterator[list[_Item]]:
         yield chunk
 
 
-def _digest(record: ProofRecord, row: Row, number: int) -> bytes:
-    """The same for runs that judged the very same proof; a proof that does not exist is each run's own."""
+def _digest(texts: Iterable[str]) -> bytes:
     state = blake2b(digest_size=12)
-    parts = [row.problem, *record.steps] if record.steps else [row.problem, f"run {number}"]
-    for part in parts:
+    for part in texts:
         data = part.encode("utf-8", "surrogatepass")
         state.update(len(data).to_bytes(8, "big") + data)
     return state.digest()
@@ -311,7 +311,7 @@ def _overview(run: _Run) -> dict[str, Any]:
         "missing": {role: count for role, count in run.missing.items() if count},
         "closed_unanswered": summary.closed_unanswered,
         "warnings": summary.warnings,
-        "splits": {name: _split(run, name) for name in splits(run.rows.values())},
+        "splits": {name: _split(run, name) for name in splits(run.folder.rows())},
     }
 
 
@@ -353,7 +353,7 @@ def _split(run: _Run, name: str) -> dict[str, Any]:
 def _plots(run: _Run, arrays: JudgmentArrays) -> dict[str, Any]:
     manifest = run.folder.manifest
     task, meta = manifest.identity.task, manifest.extent.meta
-    cost = call_cost(SavedRun(run.name, run.folder.path, run.folder, run.summary, arrays))
+    cost = run.cost
     plots: dict[str, Any] = {
         "voting": [_light(row) for row in voting_curve(arrays, cost=cost)],
         "cost_unit": cost.unit if cost else None,
@@ -431,7 +431,7 @@ def _compare(runs: Sequence[_Run], split: str) -> dict[str, Any]:
         return {"reason": str(exc)}
     scores = {run.name: run.summary.splits[split].metrics or {} for run in runs}
     warnings = [str(difference) for difference in names_of(found, "warns")] + valid_rate_warnings(scores)
-    warnings += changed_problems({run.name: list(run.rows.values()) for run in runs})
+    warnings += changed_problems({run.name: run.folder.rows() for run in runs})
     return {
         "reason": None,
         "warnings": warnings,

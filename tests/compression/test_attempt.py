@@ -154,7 +154,7 @@ def test_a_stopped_attempt(
 ) -> None:
     with RehearseServer.in_thread(profile=Profile(latency=Latency(median_s=1.5))) as server:
         config = write_config(tmp_path / "config.toml", server.base_url)
-        command = [*(sys.executable, "-c", "from proverbench.compression.cli import main; main()")]
+        command = [*(sys.executable, "-c", "from proverbench.__main__ import compressionbench; compressionbench()")]
         command += ["attempt", str(shipped_tasks()["logic"]), "--config", str(config), "--rounds", "2"]
         command += ["--output", str(tmp_path / "out")]
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
@@ -177,7 +177,7 @@ def test_the_command_on_a_rehearsed_endpoint(tmp_path: Path, kernel: LeanKernel)
         config = write_config(tmp_path / "config.toml", server.base_url)
         done = subprocess.run(
             [
-                *(sys.executable, "-c", "from proverbench.compression.cli import main; main()"),
+                *(sys.executable, "-c", "from proverbench.__main__ import compressionbench; compressionbench()"),
                 *("attempt", str(shipped_tasks()["logic"]), "--config", str(config)),
                 *("--rounds", "2", "--output", str(tmp_path / "out")),
             ],

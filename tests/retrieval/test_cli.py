@@ -215,7 +215,14 @@ def test_a_stopped_run_keeps_its_answers_and_says_how_to_go_on(
     with serve(answer) as server:
         config = f'[reranker.m]\nmodel = "m"\nbase_url = "{server.url}"\nconcurrency = 1\n'
         (tmp_path / "c.toml").write_text(config)
-        command = [sys.executable, "-c", "from proverbench.retrieval.cli import main; main()", "run", "--output", "r"]
+        command = [
+            sys.executable,
+            "-c",
+            "from proverbench.__main__ import retrievalbench; retrievalbench()",
+            "run",
+            "--output",
+            "r",
+        ]
         command += ["--system", "rerank:m:bm25", "--system", "bm25", "--config", "c.toml", "--cache", "cache"]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as process:
@@ -242,7 +249,9 @@ def test_behind_nohup_a_closed_terminal_stops_nothing(tmp_path: Path) -> None:
     with serve(answer) as server:
         config = f'[reranker.m]\nmodel = "m"\nbase_url = "{server.url}"\nconcurrency = 1\n'
         (tmp_path / "c.toml").write_text(config)
-        command = f'{sys.executable} -c "from proverbench.retrieval.cli import main; main()" run --output r'
+        command = (
+            f'{sys.executable} -c "from proverbench.__main__ import retrievalbench; retrievalbench()" run --output r'
+        )
         command += " --system rerank:m:bm25 --config c.toml --cache cache --sample-queries 4"
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         process = subprocess.Popen(["bash", "-c", f"trap '' HUP; exec {command}"], cwd=tmp_path, env=environment)
