@@ -148,6 +148,22 @@ def write_derived(sources: Sources) -> Summary:
     return summary
 
 
+def update_derived(sources: Sources) -> Summary:
+    """Make sure that the derived files are those of all that is in calls.jsonl; only where they lag they are written.
+
+    They do where a process was killed after its last answer.
+
+    Raises:
+        JournalError: If the disk refuses it, or a source is damaged.
+    """
+    try:
+        # The file that is written last: where it is of these calls, so are the others.
+        current = (sources.path / TIMING).read_bytes() == pretty(timing(sources))
+    except FileNotFoundError:
+        current = False
+    return scored(sources).summary if current else write_derived(sources)
+
+
 def retract_derived(sources: Sources) -> None:
     """Before a run asks again: make sure that no summary on disk calls it complete.
 

@@ -197,6 +197,21 @@ class TestKilled:
         assert asked(server) == []
         assert {path: path.read_bytes() for path in Path("r").rglob("*") if path.is_file()} == before
 
+    def test_killed_after_the_last_answer(self, inputs, server):
+        """All is answered, but what is derived tells of a moment before: nothing is asked, and all is told."""
+        assert run(*RUN).code == 0
+        for lost in (
+            ("timing.json",),
+            ("summary.json", "timing.json"),
+            ("records.jsonl", "summary.json", "timing.json"),
+        ):
+            for name in lost:
+                Path("r", name).write_bytes(b"{}\n")
+            with nothing_asked_again(server):
+                assert run("run", "--resume", "r").code == 0
+            assert derived("r") == undisturbed(server, PROVER)[:2]
+            assert json.loads(Path("r", "timing.json").read_bytes())["roles"]["policy"]["calls"] == 16
+
 
 class TestStopped:
     """Row 27: among 100 calls."""

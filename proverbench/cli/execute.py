@@ -252,14 +252,14 @@ class _Execution:
     def _without_asking(self, session: "Session", draft: "Draft", *, final: bool) -> int:
         """Close what is unanswered, or find that nothing is; no call is made."""
         from proverbench.reading import open_calls
-        from proverbench.runfolder import scored, write_derived
+        from proverbench.runfolder import update_derived, write_derived
 
         if final and draft.manifest.run_id != session.sources.manifest.run_id:
             raise ConfigError("--final closes the run as it is; ask for more in a step of its own, without --final")
         keys = list(open_calls(session.sources)) if final else []
         if not keys:
             say("nothing is unanswered: there is nothing to close" if final else "nothing is left to ask")
-            return self._finish(session, scored(session.sources).summary)
+            return self._finish(session, update_derived(session.sources))
         session.close_unanswered(keys)
         say(f"closed {len(keys)} unanswered calls as zero credit; a later --resume asks them again")
         return self._finish(session, write_derived(session.sources))
@@ -267,12 +267,12 @@ class _Execution:
     async def _cancel_batches(self, session: "Session", clients: "BatchClients") -> int:
         from proverbench.batching import open_batches
         from proverbench.config import check_environment
-        from proverbench.runfolder import scored
+        from proverbench.runfolder import update_derived
 
         roles = list(open_batches(session.sources))
         if not roles:
             say("no batch of this run is open")
-            return self._finish(session, scored(session.sources).summary)
+            return self._finish(session, update_derived(session.sources))
         check_environment(self._config, roles)
         return await self._ask(session, {}, clients, cancel=True)
 
