@@ -190,17 +190,19 @@ class Inputs(Sequence[Row]):
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         # It stays open, so that these stay the rows when the run grows and another file takes its place.
-        file, self._fd, raw = _open_inputs(path, manifest)
+        file, self._fd = _open_inputs(path, manifest)
         kind: type[Problem] = Proof if manifest.identity.task == "verifier" else Problem
         self._decode: Callable[[bytes], Row] = msgspec.json.Decoder(kind).decode
         self._ends = array("q", [0])
         self._latest: tuple[int, Row] | None = None
-        for number, line in enumerate(raw.split(b"\n")[:-1], start=1):
-            try:
-                self._decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as exc:
-                raise JournalError(f"{file}:{number}: not an input row of this run: {exc}") from exc
-            self._ends.append(self._ends[-1] + len(line) + 1)
+        with open(self._fd, "rb", closefd=False) as stream:
+            stream.seek(0)
+            for number, line in enumerate(stream, start=1):
+                try:
+                    self._decode(line)
+                except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+                    raise JournalError(f"{file}:{number}: not an input row of this run: {exc}") from exc
+                self._ends.append(self._ends[-1] + len(line))
         if len(self) != manifest.extent.rows:
             raise JournalError(f"{file} has {len(self)} rows, {MANIFEST} says {manifest.extent.rows}")
 
@@ -227,21 +229,20 @@ class Inputs(Sequence[Row]):
             self._fd = -1
 
 
-def _open_inputs(path: Path, manifest: Manifest) -> tuple[Path, int, bytes]:
-    """inputs.jsonl, or what will be it (:func:`finish_growth`): its path, open, and its content."""
+def _open_inputs(path: Path, manifest: Manifest) -> tuple[Path, int]:
+    """inputs.jsonl, or what will be it (:func:`finish_growth`): its path, and the open file."""
     found = None
     for file in (path / INPUTS, path / NEXT_INPUTS):
         try:
             fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
             with open(fd, "rb", closefd=False) as stream:
-                raw = stream.read()
+                found = hashlib.file_digest(stream, "sha256").hexdigest()
         except FileNotFoundError:
             continue
         except OSError as exc:
             raise JournalError(f"cannot read {file}: {exc.strerror}") from exc
-        found = hashlib.sha256(raw).hexdigest()
         if found == manifest.inputs_sha256:
-            return file, fd, raw
+            return file, fd
         os.close(fd)
     if found is None:
         raise JournalError(f"cannot read {path / INPUTS}: there is no such file")
