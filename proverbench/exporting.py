@@ -250,7 +250,7 @@ def _latex_cell(run: LoadedRun, split: str, metric: str) -> str:
     shown = shown_interval((part.intervals or {}).get(metric))
     if shown is None:
         return f"{100 * value:.1f}"
-    mark = "$^{*}$" if shown.starred else ""
+    mark = "$^{*}$" if shown.mark else ""
     return f"{100 * value:.1f}{mark} {{\\scriptsize [{100 * shown.low:.1f}, {100 * shown.high:.1f}]}}"
 
 

@@ -118,7 +118,7 @@ def _panels(runs: "Sequence[SavedRun]", settings: dict[str, int]) -> list[dict[s
 
 def _show(found: dict[str, Any]) -> None:
     from proverbench.cli.tables import console, plain
-    from proverbench.metrics.shown import STAR
+    from proverbench.metrics.shown import FOOTNOTES
 
     out = console()
     for name, run in found["runs"].items():
@@ -143,7 +143,7 @@ def _show(found: dict[str, Any]) -> None:
         _show_agreement(out, "Pairs", panel["pairs"])
         if len(panel["runs"]) > 2:
             _show_agreement(out, "All judges as a panel", panel["panel"])
-    out.print(f"Values with 95 % intervals over problems. {STAR}")
+    out.print("\n".join(["Values with 95 % intervals over problems.", *FOOTNOTES.values()]))
 
 
 def _show_voting(out: "Console", run: dict[str, Any]) -> None:

@@ -108,6 +108,7 @@ def _show(
     result: Mapping[str, Any],
 ) -> None:
     from proverbench.cli.tables import console, ends, number, plain, show, table
+    from proverbench.metrics.shown import footnotes
 
     out = console()
     benchmark = "ProverBench" if task == "prover" else "VerifierBench"
@@ -146,5 +147,5 @@ def _show(
             rank = f"{row['best']}" if row["best"] == row["worst"] else f"{row['best']} to {row['worst']}"
             ranks.add_row(row["metric"], row["run"], number(row["value"]), rank)
         show(out, ranks)
-    if result["problems"] < 30:
-        out.print(f"* only {result['problems']} problems: the intervals are too narrow (docs/coverage.md)")
+    for footnote in footnotes(row["interval"] for row in result["pairs"]):
+        out.print(footnote)

@@ -101,9 +101,13 @@ def _fitting(run: "SavedRun", calibration: "SavedRun") -> str:
     return f"{shlex.join(words)}   with the [verifier] of this run in CONFIG.toml: {identity.roles['verifier'].model}"
 
 
+_PARTS = ("sensitivity", "specificity", "youden", "labels_only")
+"""What a correction says beside its own value."""
+
+
 def _show(found: dict[str, Any]) -> None:
     from proverbench.cli.tables import console, number, plain, show, table, with_ends
-    from proverbench.metrics.shown import STAR
+    from proverbench.metrics.shown import footnotes
 
     out = console()
     title = f"{found['run']}, split {found['split']}: pessimistic, corrected for the judge's error"
@@ -135,8 +139,6 @@ def _show(found: dict[str, Any]) -> None:
                 "The formula left [0, 1] and was cut: the run accepts fewer or more proofs than the rule's errors "
                 "explain."
             )
-        if any(by[name]["interval"].get("unreliable") for name in ("sensitivity", "specificity")):
-            out.print(STAR)
     if "labels" in found:
         by = found["labels"]
         wrong = by["disagreements"]
@@ -146,3 +148,7 @@ def _show(found: dict[str, Any]) -> None:
             f"The judge's verdicts on the others count with weight {by['power']:.2f}. All this holds if the labelled "
             "proofs are a random choice."
         )
+    corrections = [found[how] for how in ("calibration", "labels") if how in found]
+    values = [*corrections, *(by[name] for by in corrections for name in _PARTS if name in by)]
+    for footnote in footnotes(value["interval"] for value in values):
+        out.print(footnote)

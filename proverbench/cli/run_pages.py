@@ -9,7 +9,7 @@ import click
 from proverbench.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
 from proverbench.cli.pages import beside, cells, cut, cut_middle, flowing, one_line, padded, printable, rule, section
 from proverbench.journal import exact_text
-from proverbench.metrics.shown import STAR, shown_interval
+from proverbench.metrics.shown import footnotes, shown_interval
 from proverbench.parsing import decode_field, error_items
 from proverbench.plan import row_id
 from proverbench.records import LEVEL_SCORES, CallKey, CallLine, Judgment, ProofRecord, Row, Summary
@@ -71,19 +71,16 @@ def scores(summary: Summary, columns: int) -> list[str]:
     done = [f"{split.completed_records}/{split.expected_records}" for split in shown.values()]
     counts = dict(zip(shown, done, strict=True))
     lines.append("records".ljust(label) + counts["all"].ljust(wide) + "".join(counts[n].rjust(9) for n in others))
-    marked = False
     for name in names:
         whole = shown["all"]
         interval = (whole.intervals or {}).get(name)
         cell = _number(name, (whole.metrics or {}).get(name) if whole.metrics else None, whole.metrics is not None)
         ends = shown_interval(interval)
         if whole.metrics and ends is not None:
-            marked = marked or ends.starred
-            cell += f" [{ends.low:.3f}, {ends.high:.3f}]{'*' if ends.starred else ''}"
+            cell += f" [{ends.low:.3f}, {ends.high:.3f}]{ends.mark}"
         rest = [_number(name, (shown[n].metrics or {}).get(name), shown[n].metrics is not None) for n in others]
         lines.append(name.ljust(label) + cell.ljust(wide) + "".join(part.rjust(9) for part in rest))
-    if marked:
-        lines.append(STAR)
+    lines += footnotes((shown["all"].intervals or {}).values())
     if not summary.splits["all"].selected_rows:
         lines.append("this shard has no problems: there is nothing to ask or to score")
     elif not names:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from proverbench.cli.common import OutputError, discard_unwritten, say
-from proverbench.metrics.shown import STAR, shown_interval
+from proverbench.metrics.shown import footnotes, shown_interval
 from proverbench.records import Summary
 
 _COUNTS = {"problems", "proofs", "correct_proofs", "incorrect_proofs"}
@@ -49,8 +49,8 @@ def _print(summary: Summary, path: Path) -> None:
         )
     elif any(split.metrics is None for split in shown.values()):
         console.print("A split has scores only when all its records are complete.")
-    if any(interval.get("unreliable") for split in shown.values() for interval in (split.intervals or {}).values()):
-        console.print(STAR)
+    for footnote in footnotes(interval for split in shown.values() for interval in (split.intervals or {}).values()):
+        console.print(footnote)
     for role, reasons in summary.invalid.items():
         if reasons:
             console.print(f"invalid, {role}: " + ", ".join(f"{reason} {n}" for reason, n in reasons.items()))
@@ -74,4 +74,4 @@ def _cell(
     ends = shown_interval((intervals or {}).get(metric))
     if ends is None:
         return f"{value:.3f}"
-    return f"{value:.3f} [{ends.low:.3f}, {ends.high:.3f}]{'*' if ends.starred else ''}"
+    return f"{value:.3f} [{ends.low:.3f}, {ends.high:.3f}]{ends.mark}"

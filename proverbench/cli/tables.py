@@ -62,11 +62,11 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def ends(interval: Mapping[str, Any] | None, *, digits: int = 3) -> str:
-    """``[low, high]``, marked ``*`` where it is the Wilson-type one; empty when there is none."""
+    """``[low, high]``, marked where the bootstrap is unreliable (metrics/shown.py); empty when there is none."""
     shown = shown_interval(interval)
     if shown is None:
         return ""
-    return f"[{shown.low:.{digits}f}, {shown.high:.{digits}f}]{'*' if shown.starred else ''}"
+    return f"[{shown.low:.{digits}f}, {shown.high:.{digits}f}]{shown.mark}"
 
 
 def with_ends(value: float | None, interval: Mapping[str, Any] | None) -> str:

@@ -1,7 +1,15 @@
 """Which interval people are shown. Pure, and without numpy: commands that only print load it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
+
+WILSON, NARROW = "*", "†"
+FOOTNOTES = {
+    WILSON: "* Wilson-type interval: few problems, or nearly all alike (docs/metrics.md)",
+    NARROW: "† too few problems: this interval is too narrow (docs/coverage.md)",
+}
+"""What a mark says: the bootstrap is unreliable there, and there is a Wilson-type interval instead, or there is none.
+Each fits into a line of 80 columns."""
 
 
 class Shown(NamedTuple):
@@ -9,12 +17,8 @@ class Shown(NamedTuple):
 
     low: float
     high: float
-    starred: bool
-    """Whether it is the Wilson-type one, because the bootstrap is unreliable here."""
-
-
-STAR = "* Wilson-type interval: few problems, or nearly all alike (docs/metrics.md)"
-"""What the star says: the bootstrap is unreliable there. It fits into a line of 80 columns."""
+    mark: str
+    """One of FOOTNOTES, or nothing."""
 
 
 def shown_interval(interval: Mapping[str, Any] | None) -> Shown | None:
@@ -25,9 +29,15 @@ def shown_interval(interval: Mapping[str, Any] | None) -> Shown | None:
     """
     if interval is None:
         return None
-    chosen = interval.get("wilson") if interval.get("unreliable") else interval
-    if not chosen or chosen.get("low") is None:
-        chosen = interval
-    if chosen.get("low") is None:
+    wilson = interval.get("wilson") if interval.get("unreliable") else None
+    if wilson and wilson.get("low") is not None:
+        return Shown(wilson["low"], wilson["high"], WILSON)
+    if interval.get("low") is None:
         return None
-    return Shown(chosen["low"], chosen["high"], bool(interval.get("unreliable")))
+    return Shown(interval["low"], interval["high"], NARROW if interval.get("unreliable") else "")
+
+
+def footnotes(intervals: Iterable[Mapping[str, Any] | None]) -> Iterator[str]:
+    """What the marks say that these intervals are shown with."""
+    marks = {shown.mark for shown in map(shown_interval, intervals) if shown is not None}
+    return (text for mark, text in FOOTNOTES.items() if mark in marks)

@@ -51,7 +51,8 @@ def test_the_screen(command, saved):
     assert ended.code == 0
     assert "ProverBench, split all, 24 problems in common" in ended.out
     assert "what differs: policy (p1: m1-policy" in ended.out
-    assert "* only 24 problems: the intervals are too narrow" in ended.out
+    assert "]†" in ended.out
+    assert "† too few problems: this interval is too narrow (docs/coverage.md)" in ended.out
     assert "is higher" in ended.out or "no difference shown" in ended.out
 
 
