@@ -403,6 +403,7 @@ class _Execution:
 
     def _say_how_to_go_on(self, session: "Session") -> None:
         from proverbench.batching import open_batches
+        from proverbench.reading import open_calls
 
         command = f"{'verifierbench' if self._task == 'verifier' else 'proverbench run'} --resume {session.path}"
         for role, batches in open_batches(session.sources).items():
@@ -411,7 +412,16 @@ class _Execution:
                 f"{calls} {role} calls are in batches, which go on at the provider ({', '.join(ids)}): collect them "
                 f"with the line below, or stop them with: {command} --cancel-batches"
             )
-        say(f"incomplete; go on with: {command}")
+        roles, lacking = session.sources.manifest.identity.roles, list(open_calls(session.sources))
+        never_given = [key for key in lacking if roles[key.role].kind == GIVEN]
+        if never_given:
+            say(
+                f"not given: {len(never_given)} of {session.sources.plan.n_proofs} proofs, the first of them "
+                f"{never_given[0].id}, sample {never_given[0].sample}; start a new run with a --proofs file that has "
+                f"them, or count them as zero with: {command} --final"
+            )
+        if len(lacking) > len(never_given) or not never_given:
+            say(f"incomplete; go on with: {command}")
 
 
 def _spare_collector() -> None:

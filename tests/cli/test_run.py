@@ -106,6 +106,8 @@ class TestProver:
         assert records[0]["neutralised"] == 1
         assert records[2]["generation_error"] == "no_proof_steps"
         assert records[3]["steps"] == ["ERROR: timeout"]
+        assert "not given: 7 of 12 proofs, the first of them p2, sample 1" in ended.err
+        assert "go on with" not in ended.err, "asking again would bring nothing"
         resumed = command("run", "--resume", "r", "--final")
         assert resumed.code == 0
         assert summary(Path("r"))["splits"]["all"]["metrics"]["generation_failure_rate"] == pytest.approx(8 / 12)
