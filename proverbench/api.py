@@ -10,6 +10,7 @@ from pathlib import Path
 
 from proverbench.config import Config, load_config
 from proverbench.derive import build_record
+from proverbench.endpoints.base import Caller
 from proverbench.endpoints.batch import BatchClients
 from proverbench.endpoints.factory import close_callers, open_callers
 from proverbench.errors import ConfigError
@@ -131,13 +132,20 @@ async def _run(
 
 
 async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord, None]:
-    draft = prepared.draft
-    opened = await open_callers(prepared.config, list(draft.identity.roles))
+    roles = list(prepared.draft.identity.roles)
+    session = await _resumed(path, prepared) if (path / MANIFEST).exists() else None
     clients = BatchClients(prepared.config)
+    opened: dict[str, Caller] = {}
     try:
-        session = await _open(path, prepared)
+        opened = await open_callers(
+            prepared.config,
+            roles,
+            answered_before={role: session.sources.ledger.count(role) for role in roles if session},
+        )
+        if session is None:
+            session = Session.create(path, prepared.draft, on_start=retract_derived)
         session.reopen_closed()
-        pipeline = Pipeline(session, {role: opened[role] for role in draft.identity.roles}, clients=clients)
+        pipeline = Pipeline(session, {role: opened[role] for role in roles}, clients=clients)
         try:
             async with aclosing(pipeline.run()) as proofs:
                 async for proof in proofs:
@@ -147,15 +155,14 @@ async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord
         finally:
             await session.stop(pipeline.reason or "done")
             write_derived(session.sources)
-            session.release()
     finally:
         await clients.aclose()
         await close_callers(opened)
+        if session is not None:
+            session.release()
 
 
-async def _open(path: Path, prepared: Prepared) -> Session:
-    if not (path / MANIFEST).exists():
-        return Session.create(path, prepared.draft, on_start=retract_derived)
+async def _resumed(path: Path, prepared: Prepared) -> Session:
     session = Session(path, on_start=retract_derived)
     try:
         await take_back(session)

@@ -17,6 +17,7 @@ from proverbench import (
     score_verifier,
 )
 from proverbench.rehearse import Profile
+from proverbench.rehearse.plays import failure
 from tests.support import problem_rows, proof_rows, write_config, write_rows
 
 
@@ -90,6 +91,15 @@ async def test_a_folder_is_continued_and_grown(problems, config, server, tmp_pat
     with pytest.raises(RunMismatchError, match="verifier_repeats"):
         async for _ in run_prover(problems, config, verifier_repeats=1, folder=folder):
             pass
+
+
+async def test_one_refused_call_does_not_stop_a_run_that_had_answers(problems, config, server, tmp_path):
+    """A refusal of the very first call is taken for one of every call, but not where the run has answers."""
+    async for _ in run_prover(problems, config, verifier_repeats=1, folder=tmp_path / "run"):
+        pass
+    server.script = lambda received: failure(400) if problems[0].problem in received.ask.prompt else None
+    records = [r async for r in run_prover(problems, config, verifier_repeats=2, folder=tmp_path / "run")]
+    assert sorted(record.key for record in records if record.complete) == ["p1/0", "p2/0", "p3/0"]
 
 
 async def test_a_fault_for_every_call_is_raised(problems, config, server):
