@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -26,7 +27,7 @@ class Usage:
     cpu_s: float
     """User and system time."""
     peak_mb: float
-    """Most resident memory."""
+    """Most resident memory; nan where it is less than this process's own, which the system counts in."""
     exit_code: int
     output: str
     """Both streams, where they were kept."""
@@ -53,11 +54,13 @@ def run(command: Sequence[str], *, core: int | None = None, env: Mapping[str, st
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     process.stdout.close()
+    own, peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, usage.ru_maxrss
     unit = 1 if sys.platform == "darwin" else 1024
     return Usage(
         seconds=time.perf_counter() - start,
         cpu_s=usage.ru_utime + usage.ru_stime,
-        peak_mb=usage.ru_maxrss * unit / 1e6,
+        # Until it becomes another program, a child shares its parent's memory, and Linux counts that as its peak.
+        peak_mb=peak * unit / 1e6 if peak > own else float("nan"),
         exit_code=process.returncode,
         output=output,
     )

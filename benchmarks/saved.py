@@ -1,5 +1,6 @@
-"""Large saved runs, written without calling anything, for what works offline."""
+"""Large saved runs, written without calling anything, for what works offline: ``python -m benchmarks.saved``."""
 
+import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,3 +94,27 @@ def _texts(role: str, reply_bytes: int) -> list[str]:
         str(make(Ask("chat", "mock", f"{_PROMPTS[role]} {n}", None, False, False, None, 0), 0).content)
         for n in range(_VARIANTS)
     ]
+
+
+def main() -> None:
+    """Run as ``python -m benchmarks.saved``."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("problems", type=int)
+    parser.add_argument("--reply-bytes", type=int, default=200)
+    parser.add_argument("--origin", default="http://127.0.0.1:9")
+    parser.add_argument("--but-last", type=int, default=0, help="so many calls at the end are left unanswered")
+    parser.add_argument("--shard", help="i/n: only that part of the problems")
+    given = parser.parse_args()
+    write_run(
+        given.folder,
+        Work(given.problems),
+        reply_bytes=given.reply_bytes,
+        origin=given.origin,
+        but_last=given.but_last,
+        shard=given.shard,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -12,7 +12,6 @@ from pathlib import Path
 from benchmarks import bench_report, tool
 from benchmarks.measure import Mock, Results, Usage, cores, mock, python, require, run
 from benchmarks.mock import dealt
-from benchmarks.saved import write_run
 from benchmarks.schedule import ideal_makespan
 from benchmarks.tool import COMMAND, Work
 from proverbench.rehearse.profile import Latency
@@ -232,7 +231,7 @@ def offline(results: Results, options: Options) -> None:
     for judgments in sizes:
         with _scratch() as folder:
             work = Work(-(-judgments // 16))
-            path = write_run(folder / "work", work)
+            path = _saved_run(folder / "work", work)
             size_mb = (path / "calls.jsonl").stat().st_size / 1e6
             _offline_once(results, f"score, {judgments:,} judgments, {size_mb:,.0f} MB", "score", str(path))
             if find_spec("proverbench.cli.report"):
@@ -242,10 +241,16 @@ def offline(results: Results, options: Options) -> None:
         for judgments in sizes:
             with _scratch() as folder:
                 work = Work(-(-judgments // 16))
-                shards = [str(write_run(folder / f"shard{i}", work, shard=f"{i}/2")) for i in (1, 2)]
+                shards = [str(_saved_run(folder / f"shard{i}", work, "--shard", f"{i}/2")) for i in (1, 2)]
                 merged = str(folder / "merged")
                 _offline_once(results, f"merge of two shards, {judgments:,} judgments", "merge", *shards, "-o", merged)
     _open_to_resume(results, options)
+
+
+def _saved_run(folder: Path, work: Work, *options: str) -> Path:
+    """Written by a process of its own, so that this one stays smaller than what it measures (measure.run)."""
+    require(run(python("-m", "benchmarks.saved", str(folder), str(work.problems), *options)))
+    return folder / "run"
 
 
 def _offline_once(results: Results, what: str, *command: str) -> None:
@@ -258,7 +263,8 @@ def _open_to_resume(results: Results, options: Options) -> None:
     """From the start of the process to the first call of a resumed run."""
     calls = options.scaled(100_000, 2_000)
     with _scratch() as folder, mock() as server:
-        path = write_run(folder / "work", Work.of(calls), reply_bytes=8000, origin=server.origin, but_last=8)
+        options = ("--reply-bytes", "8000", "--origin", server.origin, "--but-last", "8")
+        path = _saved_run(folder / "work", Work.of(calls), *options)
         start = time.monotonic()
         usage = require(run(python("-c", COMMAND, "run", "--resume", str(path))))
         stats = server.stats()
