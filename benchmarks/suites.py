@@ -265,6 +265,7 @@ def _open_to_resume(results: Results, options: Options) -> None:
     with _scratch() as folder, mock() as server:
         options = ("--reply-bytes", "8000", "--origin", server.origin, "--but-last", "8")
         path = _saved_run(folder / "work", Work.of(calls), *options)
+        require(run(python("-c", COMMAND, "score", str(path))), exit_code=1)  # a run that was asked has a summary
         start = time.monotonic()
         usage = require(run(python("-c", COMMAND, "run", "--resume", str(path))))
         stats = server.stats()

@@ -127,7 +127,9 @@ def _open_idle(path: Path) -> Sources:
     busy = writer(path)
     if busy is not None:
         raise JournalError(f"{path} is being written by {busy}; wait for it, or stop it, and merge then")
-    return Sources(path)
+    sources = Sources(path)
+    sources.ledger  # noqa: B018  reads calls.jsonl: what is damaged there is told before anything is written
+    return sources
 
 
 def _open_batches(sources: Sources) -> Iterator[str]:

@@ -39,7 +39,8 @@ class RunFolder:
         path: The run's folder.
 
     Raises:
-        JournalError: If the folder is no run, or is damaged; names the file and line.
+        JournalError: If the folder is no run, or a source is damaged; names the file and line. Of calls.jsonl that is
+            told by what first reads it.
     """
 
     def __init__(self, path: Path | str) -> None:

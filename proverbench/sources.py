@@ -60,12 +60,11 @@ class Sources:
         rows: The selected rows, in data order.
         templates: Role → the template as used; a role is absent when it has none here (an imported run).
         plan: The calls, numbered.
-        ledger: Which of them are answered.
         calls: Reads their lines.
 
     Raises:
         RunMismatchError: If the folder is no run.
-        JournalError: If a source is damaged; names the file and line.
+        JournalError: If a source but calls.jsonl is damaged; names the file and line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,7 +78,18 @@ class Sources:
                 if read_manifest(path) == self.manifest:
                     raise  # it did not just grow between the two looks at it
         self.calls = CallsReader(path / CALLS)
-        self.ledger: Ledger = self.calls.ledger(self.plan)
+        self._ledger: Ledger | None = None
+
+    @property
+    def ledger(self) -> Ledger:
+        """Which calls are answered; the file is read through when this is first looked at.
+
+        Raises:
+            JournalError: If a line of calls.jsonl is damaged; names its number.
+        """
+        if self._ledger is None:
+            self._ledger = self.calls.ledger(self.plan)
+        return self._ledger
 
     def _read_parts(self) -> None:
         path = self.path
@@ -104,9 +114,9 @@ class Sources:
             self.manifest, before = manifest, self.rows
             self._read_parts()
             before.close()
-            self.ledger = self.calls.ledger(self.plan)
-        else:
-            self.calls.update(self.ledger)
+            self._ledger = None
+        elif self._ledger is not None:
+            self.calls.update(self._ledger)
 
     def close(self) -> None:
         """Close the files."""
