@@ -18,7 +18,7 @@ from proverbench.executors.shards import take_back
 from proverbench.pipeline import Pipeline
 from proverbench.prepare import DEFAULT_REPEATS, Options, Prepared, prepare_rows
 from proverbench.records import Problem, Proof, ProofRecord, Role, Row, Task
-from proverbench.runfolder import retract_derived, write_derived
+from proverbench.runfolder import retract_derived, update_derived, write_derived
 from proverbench.session import Session
 from proverbench.sources import MANIFEST
 
@@ -144,6 +144,8 @@ async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord
         )
         if session is None:
             session = Session.create(path, prepared.draft, on_start=retract_derived)
+        else:
+            session.grow(prepared.draft)
         session.reopen_closed()
         pipeline = Pipeline(session, {role: opened[role] for role in roles}, clients=clients)
         try:
@@ -154,7 +156,7 @@ async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord
                 raise pipeline.fault
         finally:
             await session.stop(pipeline.reason or "done")
-            write_derived(session.sources)
+            (write_derived if session.started else update_derived)(session.sources)
     finally:
         await clients.aclose()
         await close_callers(opened)
@@ -167,7 +169,6 @@ async def _resumed(path: Path, prepared: Prepared) -> Session:
     try:
         await take_back(session)
         session.check_growth(prepared.draft)
-        session.grow(prepared.draft)
     except BaseException:
         session.release()
         raise

@@ -150,12 +150,12 @@ def valid_rate_warnings(rates: Mapping[str, Mapping[str, float | int | None]]) -
 
 
 def changed_problems(rows: Mapping[str, Sequence[Row]]) -> list[str]:
-    """Warnings about problems that have another text in another run.
+    """Warnings about problems that have another text in another run: statement, reference solution or answer.
 
     Args:
         rows: Each run's selected rows.
     """
-    texts = {name: {row.problem_id: row.problem for row in chosen} for name, chosen in rows.items()}
+    texts = {name: {row.problem_id: _texts(row) for row in chosen} for name, chosen in rows.items()}
     (first, ours), *others = texts.items()
     warnings = []
     for name, theirs in others:
@@ -169,6 +169,10 @@ def changed_problems(rows: Mapping[str, Sequence[Row]]) -> list[str]:
                 f"{', '.join(changed[:5])}{more}"
             )
     return warnings
+
+
+def _texts(row: Row) -> tuple[str, str, str]:
+    return row.problem, row.reference_solution, row.reference_answer
 
 
 CALIBRATION_ASPECTS = ("protocol", "verifier", "verifier prompt", "reference switch")

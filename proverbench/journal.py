@@ -15,6 +15,7 @@ import json
 import os
 import re
 import socket
+import weakref
 from array import array
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -26,7 +27,7 @@ import msgspec
 
 from proverbench.errors import JournalError
 from proverbench.plan import ROLES, Plan
-from proverbench.records import CallKey, CallLine, Facts, Line, Role
+from proverbench.records import CallKey, CallLine, Facts, FinalLine, Line, Role, SessionLine
 
 CALLS = "calls.jsonl"
 LOCK = ".lock"
@@ -39,32 +40,6 @@ _INT_RANGE = range(-(1 << 63), 1 << 64)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class _CallHead(msgspec.Struct, tag_field="type", tag="call"):
-    """The key of a call line; decoding only this skips the text, which makes opening a large run quick."""
-
-    role: Role
-    id: str
-    sample: int = 0
-    repeat: int = 0
-
-
-class _OtherHead(msgspec.Struct, tag_field="type", tag="attempt"):
-    pass
-
-
-class _BatchHead(msgspec.Struct, tag_field="type", tag="batch"):
-    pass
-
-
-class _SessionHead(msgspec.Struct, tag_field="type", tag="session"):
-    event: str
-
-
-class _FinalHead(msgspec.Struct, tag_field="type", tag="final"):
-    keys: list[str]
-
-
-_decode_head = msgspec.json.Decoder(_CallHead | _OtherHead | _BatchHead | _SessionHead | _FinalHead).decode
 _decode_line = msgspec.json.Decoder(Line).decode
 _decode_facts = msgspec.json.Decoder(Facts).decode
 _encode = msgspec.json.Encoder().encode
@@ -184,6 +159,8 @@ class CallsReader:
             self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             self._fd = -1
+        else:
+            self._close = weakref.finalize(self, os.close, self._fd)  # of one that nobody closes, too
 
     def raw_lines(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
         """Every whole line with its offset, without its ``\\n``; a torn last line is left out."""
@@ -236,13 +213,16 @@ class CallsReader:
             if len(raw) < size:
                 raise JournalError(f"{self.path}: no whole line at byte {offset}; the file was changed meanwhile")
             size *= 4
-        line = _decode_line(raw[:end])
+        try:
+            line = _decode_line(raw[:end])
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            line = None
         if not isinstance(line, CallLine):
             raise JournalError(f"{self.path}: no call at byte {offset}; the file was changed meanwhile")
         return line
 
     def ledger(self, plan: Plan) -> Ledger:
-        """The state of every call of ``plan``; decodes only keys.
+        """The state of every call of ``plan``.
 
         Raises:
             JournalError: If a line is damaged; names its number.
@@ -260,17 +240,17 @@ class CallsReader:
         for offset, raw in self.raw_lines(ledger.end):
             ledger.n_lines += 1
             try:
-                head = _decode_head(raw)
-            except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+                line = _decode_line(raw)
+                if isinstance(line, CallLine):
+                    ledger.answer(line.key, offset)
+                elif isinstance(line, SessionLine) and line.event == "start":
+                    ledger.reopen()
+                elif isinstance(line, FinalLine):
+                    for key in [CallKey.parse(text) for text in line.keys]:
+                        ledger.close(key)
+            except ValueError as exc:  # so are msgspec's and Unicode's
                 raise self._damaged(ledger.n_lines, exc) from exc
             ledger.end = offset + len(raw) + 1
-            if isinstance(head, _CallHead):
-                ledger.answer(CallKey(head.role, head.id, head.sample, head.repeat), offset)
-            elif isinstance(head, _SessionHead) and head.event == "start":
-                ledger.reopen()
-            elif isinstance(head, _FinalHead):
-                for key in head.keys:
-                    ledger.close(CallKey.parse(key))
 
     def _damaged(self, number: int, exc: Exception) -> JournalError:
         return JournalError(
@@ -281,7 +261,7 @@ class CallsReader:
     def close(self) -> None:
         """Close the file."""
         if self._fd >= 0:
-            os.close(self._fd)
+            self._close()
             self._fd = -1
 
     def __enter__(self) -> "CallsReader":

@@ -128,7 +128,7 @@ def _open_idle(path: Path) -> Sources:
     if busy is not None:
         raise JournalError(f"{path} is being written by {busy}; wait for it, or stop it, and merge then")
     sources = Sources(path)
-    sources.ledger  # noqa: B018  reads calls.jsonl: what is damaged there is told before anything is written
+    sources.refresh()  # what is damaged in calls.jsonl is told before anything is written
     return sources
 
 

@@ -10,7 +10,8 @@ import msgspec
 from proverbench.budget import Spent
 from proverbench.derive import Scored, Summariser, build_record, build_records
 from proverbench.endpoints.money import cache_saving_usd
-from proverbench.journal import replacing, write_whole
+from proverbench.errors import JournalError
+from proverbench.journal import CALLS, replacing, write_whole
 from proverbench.metrics.uncertainty import significant
 from proverbench.reading import render
 from proverbench.records import (
@@ -25,10 +26,9 @@ from proverbench.records import (
     SessionLine,
     Summary,
 )
-from proverbench.sources import Sources, pretty
+from proverbench.sources import SUMMARY, Sources, pretty
 
 RECORDS = "records.jsonl"
-SUMMARY = "summary.json"
 TIMING = "timing.json"
 
 
@@ -150,19 +150,30 @@ def write_derived(sources: Sources) -> Summary:
 
 
 def update_derived(sources: Sources) -> Summary:
-    """Make sure that the derived files are those of all that is in calls.jsonl; only where they lag they are written.
+    """Make sure that the derived files are those of the sources; they are written only where they are not.
 
-    They do where a process was killed after its last answer.
+    They are not where a process was killed, or the disk was full, after the last line of calls.jsonl.
 
     Raises:
         JournalError: If the disk refuses it, or a source is damaged.
     """
+    encode = msgspec.json.Encoder().encode
     try:
-        # The file that is written last: where it is of these calls, so are the others.
-        current = (sources.path / TIMING).read_bytes() == pretty(timing(sources))
+        with (sources.path / RECORDS).open("rb") as old:
+            differs = False
+
+            def compare(record: ProofRecord) -> None:
+                nonlocal differs
+                line = encode(record) + b"\n"
+                differs = differs or old.read(len(line)) != line
+
+            summary = scored(sources, compare).summary
+            differs = differs or old.read(1) != b""
+        contents = {SUMMARY: summary, TIMING: timing(sources)}
+        differs = differs or any((sources.path / name).read_bytes() != pretty(of) for name, of in contents.items())
     except FileNotFoundError:
-        current = False
-    return scored(sources).summary if current else write_derived(sources)
+        differs = True
+    return write_derived(sources) if differs else summary
 
 
 def retract_derived(sources: Sources) -> None:
@@ -231,4 +242,8 @@ def timing(sources: Sources) -> dict[str, Any]:
 
 
 def _seconds(start: str, end: str) -> float:
-    return round((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds(), 3)
+    try:
+        between = datetime.fromisoformat(end) - datetime.fromisoformat(start)
+    except (ValueError, TypeError) as exc:  # TypeError: only one of them has a time zone
+        raise JournalError(f"{CALLS}: a session from {start!r} to {end!r}: these are not two UTC times") from exc
+    return round(between.total_seconds(), 3)

@@ -36,6 +36,7 @@ from proverbench.sources import (
     NEXT_INPUTS,
     PROMPT_FILES,
     PROMPTS,
+    SUMMARY,
     Sources,
     encode_rows,
     finish_growth,
@@ -105,7 +106,11 @@ class Session:
         try:
             finish_growth(path)
             self.journal = Journal(path)  # first: it makes the file that the sources read, and mends its tail
-            self.sources = Sources(path)
+            try:
+                self.sources = Sources(path)
+            except BaseException:
+                self.journal.close()
+                raise
         except BaseException:
             self._lock.release()
             raise
@@ -148,7 +153,9 @@ class Session:
 
         Raises:
             RunMismatchError: Names every difference that is not allowed.
+            JournalError: If calls.jsonl is damaged.
         """
+        self.sources.refresh()
         faults = [
             *identity_differences(self.sources.manifest.identity, draft.identity),
             *_shrinking(self.sources, draft),
@@ -177,6 +184,8 @@ class Session:
         for role, template in draft.templates.items():
             if role not in self.sources.templates:
                 write_whole(self.path / PROMPTS / PROMPT_FILES[role], template.text.encode())
+        if draft.manifest.run_id != old.run_id:
+            self._withdraw_summary()
         # The new rows lie beside the old ones until the manifest, in one step, says which are meant.
         if draft.manifest.inputs_sha256 != old.inputs_sha256:
             write_whole(self.path / NEXT_INPUTS, draft.inputs)
@@ -185,10 +194,22 @@ class Session:
         self.sources.close()
         self.sources = Sources(self.path)
 
+    def _withdraw_summary(self) -> None:
+        """Before the run becomes one that lacks something: none on disk says that it is complete, whatever comes."""
+        with disk(self.path / SUMMARY):
+            (self.path / SUMMARY).unlink(missing_ok=True)
+
+    @property
+    def started(self) -> bool:
+        """Whether this session asked anything."""
+        return self._started
+
     def start(self) -> None:
         """Say that this session begins to ask; closed calls are open again."""
         if not self._started:
             self._started = True
+            if self.sources.ledger.any_closed():
+                self._withdraw_summary()
             self.journal.append(SessionLine(event="start", at=now(), operation=self.sources.manifest.operation))
             self.sources.ledger.reopen()
             if self._on_start is not None:

@@ -6,6 +6,7 @@ Everything else in the folder is derived from these (derive.py).
 import difflib
 import hashlib
 import os
+import weakref
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from proverbench.records import Extent, Generation, Identity, Manifest, Problem,
 
 MANIFEST = "manifest.json"
 INPUTS = "inputs.jsonl"
+SUMMARY = "summary.json"
 NEXT_INPUTS = "inputs.jsonl.next"
 """The rows of a run that is about to grow; they become INPUTS once the manifest means them."""
 PROMPTS = "prompts"
@@ -99,12 +101,20 @@ class Sources:
             for role in self.manifest.identity.prompt_sha256
             if (path / PROMPTS / PROMPT_FILES[role]).is_file()
         }
+        for role, template in self.templates.items():
+            if template.sha256 != self.manifest.identity.prompt_sha256[role]:
+                raise JournalError(
+                    f"{template.source} is not the prompt that the run was made with (its SHA-256 is not the one in "
+                    f"{MANIFEST}); put the original back"
+                )
         self.plan = Plan(self.rows, self.manifest.extent, judged_only=self.manifest.identity.task == "verifier")
         self.latest_proof: tuple[int, Generation] | None = None
         """The proof that was read last, and its number: it is wanted several times in a row (reading.proof_steps)."""
 
     def refresh(self) -> None:
         """Take into account what was written since; a run that grew meanwhile has its new rows and calls.
+
+        All of calls.jsonl has been read, and found sound, when this returns.
 
         Raises:
             JournalError: If a source is damaged.
@@ -115,8 +125,7 @@ class Sources:
             self._read_parts()
             before.close()
             self._ledger = None
-        elif self._ledger is not None:
-            self.calls.update(self._ledger)
+        self.calls.update(self.ledger)
 
     def close(self) -> None:
         """Close the files."""
@@ -201,6 +210,7 @@ class Inputs(Sequence[Row]):
     def __init__(self, path: Path, manifest: Manifest) -> None:
         # It stays open, so that these stay the rows when the run grows and another file takes its place.
         file, self._fd = _open_inputs(path, manifest)
+        self._close = weakref.finalize(self, os.close, self._fd)
         kind: type[Problem] = Proof if manifest.identity.task == "verifier" else Problem
         self._decode: Callable[[bytes], Row] = msgspec.json.Decoder(kind).decode
         self._ends = array("q", [0])
@@ -234,9 +244,7 @@ class Inputs(Sequence[Row]):
 
     def close(self) -> None:
         """Close the file."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._close()
 
 
 def _open_inputs(path: Path, manifest: Manifest) -> tuple[Path, int]:

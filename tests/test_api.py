@@ -102,6 +102,27 @@ async def test_one_refused_call_does_not_stop_a_run_that_had_answers(problems, c
     assert sorted(record.key for record in records if record.complete) == ["p1/0", "p2/0", "p3/0"]
 
 
+async def test_an_endpoint_that_cannot_be_opened_leaves_a_run_as_it_was(problems, config, tmp_path):
+    folder = tmp_path / "run"
+    async for _ in run_prover(problems, config, verifier_repeats=1, folder=folder):
+        pass
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    keyed = write_config(tmp_path / "keyed.toml", "http://127.0.0.1:9/v1", more='api_key_env = "NOT_SET_HERE"')
+    with pytest.raises(ConfigError):
+        async for _ in run_prover(problems, keyed, verifier_repeats=2, folder=folder):
+            pass
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+
+
+async def test_asking_nothing_writes_nothing(problems, config, tmp_path):
+    folder = tmp_path / "run"
+    for _ in range(2):
+        async for _ in run_prover(problems, config, verifier_repeats=1, folder=folder):
+            pass
+        before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+    assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == before
+
+
 async def test_a_fault_for_every_call_is_raised(problems, config, server):
     server.revoke()
     server.profile = Profile()

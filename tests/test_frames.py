@@ -37,6 +37,14 @@ def test_frames_agree_with_the_summary(runs):
     assert scores.loc[("all", "rough_accuracy"), "wilson_low"] >= 0  # four problems: flagged
 
 
+def test_runs_may_be_loaded_again_and_again(runs):
+    descriptors = Path("/dev/fd")
+    before = len(list(descriptors.iterdir()))
+    for _ in range(20):
+        assert len(proverbench.load(runs / "p").calls)
+    assert len(list(descriptors.iterdir())) <= before
+
+
 def test_columns_and_types(runs):
     run = proverbench.load(runs / "v")
     for name, table in frames.TABLES.items():

@@ -85,7 +85,14 @@ class TestTornTail:
         written(tmp_path)
         assert (tmp_path / CALLS).read_bytes() == whole
 
-    JUNK = (b"nonsense", b"", b'{"type":"other"}', b'{"type":"call"}', b"\xff", b"\x00")
+    JUNK = (
+        *(b"nonsense", b"", b'{"type":"other"}', b'{"type":"call"}', b"\xff", b"\x00"),
+        b'{"type":"call","role":"verifier","id":"p0","text":"\xff\xfe"}',
+        b'{"type":"call","role":"verifier","id":"p0","text":null}',
+        b'{"type":"call","role":"verifier","id":"p0","latency_s":"long"}',
+        b'{"type":"final","at":"","keys":["bad"]}',
+        b'{"type":"final","at":"","keys":["verifier/p0/x/0"]}',
+    )
 
     @pytest.mark.parametrize("junk", JUNK)
     def test_a_damaged_line_elsewhere_is_named_and_nothing_is_changed(self, tmp_path, junk):
@@ -96,8 +103,9 @@ class TestTornTail:
         before = (tmp_path / CALLS).read_bytes()
         with CallsReader(tmp_path / CALLS) as reader, pytest.raises(JournalError, match=f"{CALLS}:2"):
             reader.ledger(plan())
-        with pytest.raises(JournalError, match=f"{CALLS}:2"):
-            read(tmp_path)
+        if b'"final"' not in junk:  # only who looks at the keys can tell
+            with pytest.raises(JournalError, match=f"{CALLS}:2"):
+                read(tmp_path)
         assert (tmp_path / CALLS).read_bytes() == before
 
 
@@ -369,4 +377,5 @@ def test_descriptors_are_given_back(tmp_path):
         written(tmp_path, call(0))
         read(tmp_path)
         RunLock(tmp_path).release()
+        CallsReader(tmp_path / CALLS).ledger(plan())  # of one that nobody closes, too
     assert len(list(descriptors.iterdir())) == before

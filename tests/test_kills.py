@@ -3,6 +3,7 @@ asked again."""
 
 import asyncio
 import io
+import itertools
 import json
 import os
 import random
@@ -23,8 +24,11 @@ import pytest
 from proverbench.cli import main
 from proverbench.endpoints.seeds import call_seed
 from proverbench.journal import CALLS, LOCK, CallsReader, exact_text
+from proverbench.reading import open_calls
 from proverbench.records import CallKey, CallLine
 from proverbench.rehearse import GeneratedReplies, Latency, ModelReply, Play, Profile, Received, RehearseServer
+from proverbench.session import Session
+from proverbench.sources import Sources
 from tests.support import Ended, problem_rows, proof_rows, write_config, write_rows
 
 PROVER = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--samples", "2", "--verifier-repeats", "3")
@@ -200,17 +204,28 @@ class TestKilled:
     def test_killed_after_the_last_answer(self, inputs, server):
         """All is answered, but what is derived tells of a moment before: nothing is asked, and all is told."""
         assert run(*RUN).code == 0
-        for lost in (
-            ("timing.json",),
-            ("summary.json", "timing.json"),
-            ("records.jsonl", "summary.json", "timing.json"),
-        ):
-            for name in lost:
-                Path("r", name).write_bytes(b"{}\n")
+        names = ("records.jsonl", "summary.json", "timing.json")
+        lost = [subset for n in (1, 2, 3) for subset in itertools.combinations(names, n)]
+        for subset, gone in itertools.product(lost, (True, False)):
+            for name in subset:
+                Path("r", name).unlink() if gone else Path("r", name).write_bytes(b"{}\n")
             with nothing_asked_again(server):
                 assert run("run", "--resume", "r").code == 0
             assert derived("r") == undisturbed(server, PROVER)[:2]
             assert json.loads(Path("r", "timing.json").read_bytes())["roles"]["policy"]["calls"] == 16
+
+    def test_killed_once_unanswered_calls_are_closed(self, inputs, server):
+        assert run(*RUN, "--max-tokens-total", "8000").code == 1
+        sources = Sources(Path("r"))
+        lacking = list(open_calls(sources))
+        sources.close()
+        session = Session(Path("r"))
+        session.close_unanswered(lacking)
+        session.release()
+        ended = run("run", "--resume", "r", "--final")
+        assert ended.code == 0
+        summary = json.loads(Path("r", "summary.json").read_bytes())
+        assert (summary["complete"], summary["closed_unanswered"]) == (True, len(lacking))
 
 
 class TestStopped:

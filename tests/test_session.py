@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from proverbench.errors import JournalError
-from proverbench.journal import CALLS
+from proverbench.journal import CALLS, Journal
+from proverbench.reading import open_calls
+from proverbench.rehearse.plays import failure
+from proverbench.session import Draft, Session
 from proverbench.sources import INPUTS, MANIFEST, NEXT_INPUTS, Sources
 from tests.support import problem_rows, proof_rows, write_config, write_rows
 
@@ -50,6 +53,11 @@ def killed_at_replacing(monkeypatch, command):
 
 def derived(folder: str) -> tuple[bytes, bytes]:
     return Path(folder, "records.jsonl").read_bytes(), Path(folder, "summary.json").read_bytes()
+
+
+def says_complete(folder: str) -> bool:
+    summary = Path(folder, "summary.json")
+    return summary.exists() and json.loads(summary.read_bytes())["complete"]
 
 
 PROVER = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--verifier-repeats", "2")
@@ -111,12 +119,55 @@ class TestGrowing:
         command(*task, *first, "--output", "r")
         n = 0
         while killed_at_replacing(n := n + 1, task[0], "--resume", "r", *growth):
-            with_sources = Sources(Path("r"))  # readable at every moment
-            with_sources.close()
+            sources = Sources(Path("r"))  # readable at every moment
+            if list(open_calls(sources)):
+                assert not says_complete("r")
+            sources.close()
             command(task[0], "--resume", "r")  # and it goes on, as small or as large as it was by then
             assert not Path("r", NEXT_INPUTS).exists()
         assert n > 3
         command(task[0], "--resume", "r", *growth)
+        assert derived("r") == derived("whole")
+
+    def test_grown_and_nothing_to_ask(self, command, inputs, server, monkeypatch):
+        """Killed once the manifest means more rows, for which no proofs were given: the summary is of these rows."""
+        write_rows(inputs / "given.jsonl", [{"problem_id": f"p{i}", "sample": 0, "steps": ["a"]} for i in range(2)])
+        command(*PROVER, "--limit", "2", "--proofs", "given.jsonl", "--output", "r")
+        assert says_complete("r")
+        grow = Session.grow
+
+        def grow_and_die(session: Session, draft: Draft) -> None:
+            grow(session, draft)
+            raise Killed
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Session, "grow", grow_and_die)
+            with pytest.raises(Killed):
+                command("run", "--resume", "r", "--limit", "3", "--data", "problems.jsonl")
+        assert not says_complete("r")
+        assert command("run", "--resume", "r").code == 1
+        summary = json.loads(Path("r/summary.json").read_bytes())
+        assert (summary["complete"], summary["splits"]["all"]["expected_records"]) == (False, 3)
+        assert summary["run_id"] == json.loads(Path("r", MANIFEST).read_bytes())["run_id"]
+
+    def test_what_was_closed_is_asked_again(self, command, inputs, server, monkeypatch):
+        """Killed at any step of it, and no summary says that the run is complete while a call is open."""
+        server.script = lambda received: failure(400) if "statement number 3" in received.ask.prompt else None
+        command(*PROVER, "--output", "r")
+        server.script = None
+        assert command("run", "--resume", "r", "--final").code == 0
+        assert says_complete("r")
+
+        def die(journal: Journal, line: object) -> None:
+            raise Killed
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Journal, "append", die)
+            with pytest.raises(Killed):
+                command("run", "--resume", "r")
+        assert not says_complete("r")
+        assert command("run", "--resume", "r").code == 0
+        command(*PROVER, "--output", "whole")
         assert derived("r") == derived("whole")
 
     def test_all_domains_is_no_domain(self, command, inputs, server):

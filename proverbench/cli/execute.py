@@ -287,7 +287,7 @@ class _Execution:
         from proverbench.budget import Spent
         from proverbench.cli.progress import Display
         from proverbench.pipeline import Pipeline
-        from proverbench.runfolder import write_derived
+        from proverbench.runfolder import update_derived, write_derived
 
         self._spent = Spent.of(session.sources)
         if not cancel:
@@ -331,7 +331,7 @@ class _Execution:
             say(f"error: {pipeline.fault}")
         try:
             await session.stop(self._reason())
-            summary = write_derived(session.sources)
+            summary = (write_derived if session.started else update_derived)(session.sources)
         except JournalError as exc:
             if pipeline.fault is None:
                 say(f"error: {exc}")

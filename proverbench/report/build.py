@@ -157,11 +157,12 @@ class Report:
 
     def _index_record(self, number: int, record: ProofRecord, row: Row, manifest: Manifest) -> None:
         task = manifest.identity.task
-        texts = (row.problem, row.reference_solution, row.reference_answer)
+        texts = (record.problem_id, row.problem, row.reference_solution, row.reference_answer)
         problem = (len(self._problems), record.problem_id, _opening(row.problem))
-        place, *_ = self._problems.setdefault(_digest([record.problem_id, *texts]), problem)
-        # The same for runs that judged the very same proof; a proof that does not exist is each run's own.
-        identity = (task, record.key, _digest([row.problem, *(record.steps or [f"run {number}"])]))
+        place, *_ = self._problems.setdefault(_digest(texts), problem)
+        # The same for runs that judged the very same proof of the very same problem, reference and all; a proof that
+        # does not exist is each run's own.
+        identity = (task, record.key, _digest([*texts, *(record.steps or [f"run {number}"])]))
         item = self._items.get(identity)
         if item is None:
             item = self._items[identity] = _Item(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from proverbench.errors import JournalError
+from proverbench.errors import JournalError, RunMismatchError
 from proverbench.report.build import Report, open_runs
 from proverbench.report.write import report_page
 from proverbench.sources import MANIFEST
@@ -42,12 +42,20 @@ class Followed:
         self._lock = threading.RLock()
         self._reports: dict[str, tuple[Report, ExitStack]] = {}
         self._not_before = 0.0
+        self._fault: tuple[str, str] | None = None
+        """A state that no report could be made of, and why."""
         self._build(self._state())
 
     def latest(self) -> tuple[str, Report]:
-        """The version and report of this moment, or of a little earlier while building takes long."""
+        """The version and report of this moment, or of a little earlier while building takes long.
+
+        Raises:
+            JournalError: If a run is damaged or gone now; it is read again once it has changed.
+        """
         with self._lock:
             state = self._state()
+            if self._fault is not None and self._fault[0] == state:
+                raise JournalError(self._fault[1])
             if state not in self._reports and time.monotonic() >= self._not_before:
                 self._build(state)
             version = next(reversed(self._reports))
@@ -70,7 +78,11 @@ class Followed:
     def _build(self, state: str) -> None:
         start = time.monotonic()
         with ExitStack() as stack:
-            report = stack.enter_context(open_runs(self._paths, published=self._published))
+            try:
+                report = stack.enter_context(open_runs(self._paths, published=self._published))
+            except (JournalError, RunMismatchError) as exc:
+                self._fault = state, str(exc)
+                raise
             self._reports[state] = report, stack.pop_all()
         while len(self._reports) > KEPT:
             self._reports.pop(next(iter(self._reports)))[1].close()
@@ -125,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
         url = urlsplit(self.path)
         try:
             self._answer(url.path, parse_qs(url.query).get("v", [""])[0])
-        except JournalError as exc:
+        except (JournalError, RunMismatchError) as exc:
             self._send(503, "text/plain", f"{exc}\n".encode())
 
     def _answer(self, path: str, wanted: str) -> None:

@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -53,7 +54,7 @@ def write_report(report: Report, target: Path, *, largest: int = LARGEST_PAGE) -
         OSError: If it cannot be written. What stood there before is then untouched, but for a folder's files.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as scratch:
+    with _named(target), tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as scratch:
         sizes = _pack_chunks(report, Path(scratch))
         parts = list(_parts(sizes, largest))
         if len(parts) <= 1:
@@ -69,6 +70,17 @@ def write_report(report: Report, target: Path, *, largest: int = LARGEST_PAGE) -
             _write_page(report, folder / name, Path(scratch), part, model)
         _write_page(report, folder / "index.html", Path(scratch), range(0), model)
         return folder / "index.html"
+
+
+@contextmanager
+def _named(target: Path) -> Iterator[None]:
+    """A disk that is full does not say of which file."""
+    try:
+        yield
+    except OSError as exc:
+        if exc.errno is not None and exc.filename is None:
+            exc.filename = str(target)
+        raise
 
 
 def _pack_chunks(report: Report, scratch: Path) -> list[int]:

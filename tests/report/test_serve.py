@@ -4,10 +4,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -70,6 +72,44 @@ def test_the_page_follows_a_run_that_is_still_going(opened, tmp_path):
         page.until(lambda: page.page.locator(".chip.good").count() == 1)
         page.page.get_by_role("link", name="Proofs", exact=True).click()
         page.page.wait_for_selector(".judgments")
+
+
+def descriptors() -> int:
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+def test_a_run_that_is_damaged_or_gone_is_told_until_it_is_whole_again(tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(DATA / "prover", run)
+    whole = (run / "calls.jsonl").read_bytes()
+    with serving(run) as origin:
+        version = get(f"{origin}/version")
+        before = descriptors()
+
+        def answer() -> tuple[int, str]:
+            try:
+                return 200, get(f"{origin}/version")
+            except urllib.error.HTTPError as refused:
+                with refused as reply:
+                    return reply.code, reply.read().decode()
+
+        def wait_for(code: int) -> str:
+            """It looks at a run again only once a while has passed."""
+            deadline = time.monotonic() + 30
+            while (found := answer())[0] != code:
+                assert time.monotonic() < deadline
+            return found[1]
+
+        (run / "calls.jsonl").write_bytes(whole + b"nonsense\n")
+        assert "not a line of a run's calls" in wait_for(503)
+        assert {answer()[0] for _ in range(20)} == {503}
+        run.rename(tmp_path / "elsewhere")
+        assert "does not exist" in wait_for(503)
+        assert {answer()[0] for _ in range(20)} == {503}
+        assert descriptors() <= before
+        (tmp_path / "elsewhere").rename(run)
+        (run / "calls.jsonl").write_bytes(whole)
+        assert wait_for(200) != version
 
 
 def test_a_port_that_is_taken_is_told(command):
