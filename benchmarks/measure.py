@@ -129,16 +129,21 @@ class Result:
 
 
 class Results:
-    """Everything that a run of the benchmarks measured; prints each as it comes."""
+    """Everything that a run of the benchmarks measured; prints each as it comes.
 
-    def __init__(self) -> None:
+    Args:
+        targets: Whether to print the targets beside the values.
+    """
+
+    def __init__(self, *, targets: bool = True) -> None:
         self.all: list[Result] = []
+        self._targets = targets
 
     def add(self, suite: str, what: str, values: Iterable[float], unit: str, note: str = "") -> Result:
         """Keep one quantity."""
         result = Result(suite, what, tuple(values), unit, note)
         self.all.append(result)
-        sys.stdout.write(_line(result) + "\n")
+        sys.stdout.write(_line(result, targets=self._targets) + "\n")
         sys.stdout.flush()
         return result
 
@@ -147,9 +152,9 @@ class Results:
         path.write_bytes(msgspec.json.format(msgspec.json.encode([asdict(result) for result in self.all])))
 
 
-def _line(result: Result) -> str:
+def _line(result: Result, *, targets: bool) -> str:
     spread = f" [{_short(min(result.values))}..{_short(max(result.values))}]" if len(result.values) > 1 else ""
-    note = f"  ({result.note})" if result.note else ""
+    note = f"  ({result.note})" if result.note and targets else ""
     return f"{result.suite:10} {result.what:58} {_short(result.median):>9} {result.unit}{spread}{note}"
 
 

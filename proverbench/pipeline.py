@@ -43,7 +43,6 @@ class StageCount:
     """Calls asked by this session."""
     got: int = 0
     """Calls answered in this session."""
-    in_flight: int = 0
     valid: int = 0
     """Valid replies of this session."""
     unanswered: int = 0
@@ -144,7 +143,6 @@ class _Stage:
         pipeline, task = self._pipeline, asyncio.current_task()
         pipeline.asking.add(task)
         self.count.asked += 1
-        self.count.in_flight += 1
         outcome: Outcome | None = None
         try:
             pipeline.session.start()
@@ -159,7 +157,6 @@ class _Stage:
             if task not in pipeline.given_up:
                 raise
         finally:
-            self.count.in_flight -= 1
             pipeline.asking.discard(task)
 
 

@@ -352,9 +352,9 @@ class _Execution:
 
     def _on_answer(self, line: "CallLine") -> None:
         self._spent.add(line)
-        self._heed_budget(just_answered=1)
+        self._heed_budget()
 
-    def _heed_budget(self, *, just_answered: int = 0) -> None:
+    def _heed_budget(self) -> None:
         budget = self._spent.budget
         if budget.limited and not self._told_unknown and any(spending.unknown for spending in budget.roles.values()):
             self._told_unknown = True
@@ -362,7 +362,8 @@ class _Execution:
         exceeded = budget.exceeded()
         if exceeded is not None and not self._pipeline.stopping():
             self._pipeline.stop(f"budget: {exceeded}")
-            in_flight = max(0, self._display.in_flight() - just_answered) + self._display.in_batches()
+            self._display.stopping = True
+            in_flight = self._display.in_flight() + self._display.in_batches()
             self._display.say(f"{exceeded}: asking nothing new; {in_flight} calls are in flight")
 
     def _on_signal(self, number: int, main: "asyncio.Task[object] | None") -> None:
@@ -370,10 +371,13 @@ class _Execution:
         self._signal = number
         if number == signal.SIGINT and first:
             self._pipeline.stop("interrupted")
-            self._display.say(
-                f"asking nothing new; {self._display.in_flight()} calls in flight are saved as they come "
-                "(Ctrl-C again stops at once)"
-            )
+            self._display.stopping = True
+            in_flight, in_batches = self._display.in_flight(), self._display.in_batches()
+            if in_flight or not in_batches:
+                self._display.say(
+                    f"asking nothing new; {in_flight} calls in flight are saved as they come "
+                    "(Ctrl-C again stops at once)"
+                )
             self._pipeline.leave()
         elif main is not None and self._asking:
             self._asking = False  # once: what ends a run tidily must not itself be cancelled by an impatient user

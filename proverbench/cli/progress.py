@@ -40,6 +40,8 @@ class Display:
         self._progress = progress
         self._callers = callers
         self._spent = spent
+        self.stopping = False
+        """Whether only what is in flight is waited for."""
         self._began = time.monotonic()
         self._next_line = self._began + _QUIET_EVERY_S
         self._notes_shown: set[str] = set()
@@ -86,8 +88,11 @@ class Display:
         )
 
     def in_flight(self) -> int:
-        """Calls in flight at this moment, over all endpoints."""
-        return sum(count.in_flight for count in self._progress.stages.values())
+        """Calls that wait for their answer at this moment, over all endpoints."""
+        return sum(self._asking(role) for role in self._progress.stages)
+
+    def _asking(self, role: Role) -> int:
+        return self._callers[role].state.asking[role] if role in self._callers else 0
 
     def in_batches(self) -> int:
         """Calls in batches that are waited for."""
@@ -111,6 +116,8 @@ class Display:
                     self.say(note)
 
     def _time_left(self) -> str:
+        if self.stopping:
+            return "asking nothing new"
         got = sum(count.got for count in self._progress.stages.values())
         left = sum(count.wanted - count.answered for count in self._progress.stages.values())
         if not got:
@@ -132,7 +139,7 @@ class Display:
                 role,
                 str(count.answered),
                 str(count.wanted),
-                str(count.in_flight),
+                str(self._asking(role)),
                 str(caller.state.concurrency) if caller else "",
                 f"{count.valid / count.got:.0%}" if count.got else "",
                 str(count.unanswered or ""),

@@ -4,6 +4,7 @@ An :class:`Endpoint` makes **one attempt** of one call and says what came. Retri
 the choice of what to ask are others' work (``retry.py``, ``limits.py``, ``caller.py``).
 """
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -108,6 +109,9 @@ class EndpointState:
     """Live counters of one endpoint, read by the progress line and timing.json."""
 
     in_flight: int = 0
+    """Slots that are held."""
+    asking: Counter[str] = field(default_factory=Counter)
+    """Role → attempts that wait for their answer; calls that wait to be asked again are not among them."""
     backing_off: int = 0
     concurrency: int = 0
     """The present limit, after lowering and recovery."""

@@ -177,6 +177,8 @@ class EndpointCaller:
             raise call.stopped()
         call.attempts += 1
         self.state.attempts += 1
+        number = self.state.attempts
+        self.state.asking[request.role] += 1
         started = self._clock()
         watch = self.limiter.watch()
         reply: Reply | None = None
@@ -190,7 +192,7 @@ class EndpointCaller:
             self._abandon(call)
             raise
         except RateLimitedError as exc:
-            self.limiter.overloaded(exc.retry_after_s)
+            self.limiter.overloaded(exc.retry_after_s, attempt=number)
             raise
         except ConnectError as exc:
             # A host that is slow to connect may only be busy with the thousand others that began together.
@@ -199,6 +201,7 @@ class EndpointCaller:
                 raise FatalEndpointError(str(exc), kind=exc.kind) from None
             raise
         finally:
+            self.state.asking[request.role] -= 1
             if watch and reply:
                 watch.accept()
             elif watch:

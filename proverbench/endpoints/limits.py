@@ -18,7 +18,8 @@ _LOWERING = 0.5
 _RECOVERY_ROUNDS = 50
 """Above half of what was too much, the limit takes this many rounds of answers to cross the whole range."""
 _PAUSE_AFTER = 3
-"""Refusals without an answer between them after which a hint to wait is taken to be meant for everyone."""
+"""Refusals without an answer between them after which a hint to wait may be taken to be meant for everyone; with many
+in flight the square root of the limit, for among many some refusals stand side by side by chance."""
 _ACCEPTED_AFTER_S = 5.0
 """Overload is told at once: an attempt that is not refused in this time is accepted, however long its answer takes."""
 _BURST = 32
@@ -145,6 +146,8 @@ class Limiter:
         self._limit = float(concurrency)
         self._threshold = float(concurrency)
         self._refusals = 0
+        self._refused = range(0)
+        """Numbers of the attempts from the first to the last of those that were refused without an answer between."""
         self._requests = Bucket(requests_per_minute, clock) if requests_per_minute else None
         self._paused_until = 0.0
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
@@ -200,19 +203,25 @@ class Limiter:
         self._set_limit(min(float(self.ceiling), self._limit + round_gain / self._limit))
         self._serve()
 
-    def overloaded(self, hint_s: float | None) -> None:
+    def overloaded(self, hint_s: float | None, *, attempt: int) -> None:
         """The endpoint refused an attempt for its load: lower the limit by the share that this attempt is of it.
 
         So a server that refuses now and then is asked almost as before, and one that refuses everything half as much
-        with each round. A hint holds everyone only when nothing but refusals comes; else it is for that call.
+        with each round. A hint holds everyone only when nothing but refusals comes; else it is for that call. As
+        refusals come at once and answers only after a while, that there was no answer between some refusals says little
+        with many in flight: most of the attempts that began between the first and the last of them must be refused too.
 
         Args:
             hint_s: The provider's hint in seconds.
+            attempt: The attempt's number, in the order in which attempts began.
         """
         if self._refusals == 0:
             self._threshold = max(1.0, self._limit / 2)
+            self._refused = range(attempt, attempt + 1)
         self._refusals += 1
-        if hint_s and self._refusals >= _PAUSE_AFTER:
+        self._refused = range(min(self._refused.start, attempt), max(self._refused.stop, attempt + 1))
+        enough = self._refusals >= max(_PAUSE_AFTER, math.isqrt(int(self._limit)))
+        if hint_s and enough and 2 * self._refusals > len(self._refused):
             self.pause(hint_s)
         self._set_limit(min(self.ceiling, max(1.0, self._limit - _LOWERING)))
 

@@ -45,6 +45,11 @@ _GATHER_S = 5.0
 """How long the first worker waits for the others."""
 _STOP_WAIT_S = 10.0
 """How long a worker that was told to stop at once may take to close its folders."""
+_DESERTED_S = 20.0
+"""How long a run without workers waits once one could not be started; Ray itself ends a process 60 s after it has lost
+the cluster's head, and by then all must be saved."""
+_PRIVATE = "proverbench_private"
+"""A resource of clusters that are started for one run and end with it, so that no other run works on one."""
 _OBJECT_STORE_BYTES = 80_000_000
 """The least that Ray takes; nothing large goes through it."""
 
@@ -304,7 +309,10 @@ def _join(ray: Any, say: Callable[[str], object]) -> None:
     address = os.environ.get("RAY_ADDRESS")
     try:
         ray.init(address="auto", **quiet)
-        return
+        if address or _PRIVATE not in ray.cluster_resources():
+            say(f"joined the Ray cluster at {ray.get_runtime_context().gcs_address}")
+            return
+        ray.shutdown()  # Ray found the cluster of another run, with which that cluster will end
     except ConnectionError as exc:
         if address:
             raise ConfigError(
@@ -314,7 +322,13 @@ def _join(ray: Any, say: Callable[[str], object]) -> None:
     except RuntimeError as exc:  # Ray's word for other versions of Ray or Python than the cluster has, among others
         raise ConfigError(f"cannot join the Ray cluster: {_last_line(exc)}") from exc
     say("no Ray cluster is running here, so one is started on this machine alone")
-    ray.init(address="local", include_dashboard=False, object_store_memory=_OBJECT_STORE_BYTES, **quiet)
+    ray.init(
+        address="local",
+        include_dashboard=False,
+        object_store_memory=_OBJECT_STORE_BYTES,
+        resources={_PRIVATE: 1},
+        **quiet,
+    )
 
 
 def _last_line(exc: BaseException) -> str:
@@ -367,6 +381,8 @@ class ClusterPipeline:
         self._proven: set[str] = set()
         self._tending: dict[int, asyncio.Task[None]] = {}
         self._absorber = Absorber(session)
+        self._deserted_at: float | None = None
+        """Since when no worker is there and none could be started."""
 
     def stopping(self) -> bool:
         """True once nothing new is asked."""
@@ -423,7 +439,10 @@ class ClusterPipeline:
         for arrival in self._cluster.arrivals():
             if isinstance(arrival, ProverBenchError):
                 self._say(f"going on without a worker: {arrival}")
+                if not self._cluster.members and self._deserted_at is None:
+                    self._deserted_at = asyncio.get_running_loop().time()
                 continue
+            self._deserted_at = None
             self._cluster.members[arrival.number] = arrival
             task = asyncio.get_running_loop().create_task(self._tend(arrival))
             self._tending[arrival.number] = task
@@ -431,7 +450,8 @@ class ClusterPipeline:
             if task.done():
                 del self._tending[number]
                 task.result()
-        if not self._cluster.members and not self._cluster.n_starting:
+        alone_s = 0.0 if self._deserted_at is None else asyncio.get_running_loop().time() - self._deserted_at
+        if not self._cluster.members and (not self._cluster.n_starting or alone_s > _DESERTED_S):
             self.fail(JournalError("no worker is left on the Ray cluster; see its logs, then resume"))
 
     async def _tend(self, member: _Member) -> None:
@@ -528,12 +548,12 @@ class ClusterPipeline:
             new = [self._new(shard, role) for shard in self._shards.values()]
             total.got = sum(count.got for count in new)
             total.answered = self._before[role] + total.got
-            total.in_flight = sum(count.in_flight for count in new)
             total.valid = sum(count.valid for count in new)
             total.unanswered = sum(count.unanswered for count in new)
         for name, watched in self._cluster.watched.items():
             ends = [end for member in members if (end := member.endpoint(name)) is not None and member.shards]
             watched.state.concurrency = sum(end.concurrency for end in ends)
+            watched.state.asking = sum((Counter(end.asking) for end in ends), Counter())
             notes = dict.fromkeys(note for m in members if m.report for note in m.report.notes)
             watched.state.notes += [note for note in notes if note not in watched.state.notes]
         for role_name, spending in self._spent.budget.roles.items():
@@ -555,7 +575,6 @@ class ClusterPipeline:
             wanted=count.wanted,
             answered=count.answered,
             got=count.answered - shard.known[role],
-            in_flight=count.in_flight,
             valid=earlier.valid + count.valid,
             unanswered=earlier.unanswered + count.unanswered,
         )

@@ -109,6 +109,8 @@ class EndpointReport:
     """What one worker does at an endpoint."""
 
     in_flight: int
+    asking: Mapping[str, int]
+    """Role → attempts that wait for their answer."""
     waiting: int
     slots: int
     """Its part as the worker knows it."""

@@ -378,8 +378,8 @@ class BatchDesk:
                         "body": item.result,
                     }
                 else:
-                    code = "batch_expired" if item.state == "expired" else "batch_cancelled"
-                    line["error"] = {"code": code, "message": "This request could not be executed in time."}
+                    how = "expired" if item.state == "expired" else "cancelled"
+                    line["error"] = {"code": f"batch_{how}", "message": f"Not executed: the batch was {how}."}
                 (good if item.state == "succeeded" else bad).append(line)
             batch.request["files"] = (
                 self.add_file("output.jsonl", _jsonl(good))["id"] if good else None,

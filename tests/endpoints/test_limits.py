@@ -1,4 +1,5 @@
 import asyncio
+import random
 
 import pytest
 from hypothesis import given
@@ -84,7 +85,7 @@ async def test_refusing_everything_halves_each_round():
     seen = []
     for _ in range(3):
         for _ in range(limiter.state.concurrency):
-            limiter.overloaded(None)
+            limiter.overloaded(None, attempt=1)
         seen.append(limiter.state.concurrency)
     assert seen == [50, 25, 12]
 
@@ -94,7 +95,7 @@ async def test_a_refusal_now_and_then_costs_little(ceiling):
     limiter, _ = _limiter(ceiling)
     for n in range(20_000):
         if n % 20 == 0:
-            limiter.overloaded(1.0)
+            limiter.overloaded(1.0, attempt=n)
         else:
             limiter.accepted()
     assert limiter.state.concurrency >= 0.5 * ceiling
@@ -111,7 +112,7 @@ async def test_settles_near_what_the_server_takes(ceiling, capacity):
         for _ in range(min(round_size, capacity)):
             limiter.accepted()
         for _ in range(max(0, round_size - capacity)):
-            limiter.overloaded(None)
+            limiter.overloaded(None, attempt=1)
         if turn >= 200:
             answered += min(round_size, capacity)
             refused += max(0, round_size - capacity)
@@ -122,7 +123,7 @@ async def test_settles_near_what_the_server_takes(ceiling, capacity):
 async def test_never_below_one():
     limiter, _ = _limiter(3)
     for _ in range(20):
-        limiter.overloaded(None)
+        limiter.overloaded(None, attempt=1)
     assert limiter.state.concurrency == 1
     await asyncio.wait_for(limiter.acquire(0), 1)
 
@@ -131,7 +132,7 @@ async def test_finds_its_way_back():
     """From the bottom back to 100: first doubling, up to half of what was too much."""
     limiter, _ = _limiter(100)
     for _ in range(300):
-        limiter.overloaded(None)
+        limiter.overloaded(None, attempt=1)
     assert limiter.state.concurrency == 1
     rounds = []
     while limiter.state.concurrency < 100:
@@ -144,10 +145,10 @@ async def test_finds_its_way_back():
 
 async def test_a_hint_holds_everyone_when_nothing_but_refusals_comes():
     limiter, clock = _limiter(10)
-    limiter.overloaded(5.0)
-    limiter.overloaded(5.0)
+    limiter.overloaded(5.0, attempt=1)
+    limiter.overloaded(5.0, attempt=2)
     await asyncio.wait_for(limiter.acquire(0), 1)
-    limiter.overloaded(5.0)
+    limiter.overloaded(5.0, attempt=3)
     waiting = asyncio.create_task(limiter.acquire(0))
     await asyncio.sleep(0)
     assert not waiting.done()
@@ -155,6 +156,17 @@ async def test_a_hint_holds_everyone_when_nothing_but_refusals_comes():
     limiter.release()
     await asyncio.wait_for(waiting, 1)
     limiter.aclose()
+
+
+@pytest.mark.parametrize(("share", "paused"), [(0.01, False), (0.05, False), (0.3, False), (0.8, True), (1.0, True)])
+async def test_refusals_come_sooner_than_answers(share, paused):
+    """A thousand begin together; some are refused at once, the first answer comes only when all refusals are told."""
+    limiter, _ = _limiter(1000)
+    rng = random.Random(1)
+    for attempt in range(1000):
+        if rng.random() < share:
+            limiter.overloaded(5.0, attempt=attempt)
+    assert (limiter._paused_until > 0.0) == paused
 
 
 async def test_a_pause_holds_everyone():
@@ -216,7 +228,7 @@ async def test_a_long_call_that_is_not_refused_at_once_lets_the_limit_grow(monke
     limiter, _ = _limiter(10)
     assert limiter.watch() is None
     for _ in range(8):
-        limiter.overloaded(None)
+        limiter.overloaded(None, attempt=1)
     assert limiter.state.concurrency == 6
     running = [limiter.watch() for _ in range(6)]
     running[0].cancel()

@@ -38,14 +38,32 @@ class StandIn(types.ModuleType):
         self.actors: list[_Handle] = []
         self.most = 100
         """Actors that there is room for, dead ones counted."""
+        self.never: set[int] = set()
+        """Numbers of actors that the cluster refuses to make."""
         self.die_after: dict[int, int] = {}
         """Number of an actor → how many messages it lives for."""
         self.die_when: Callable[[ShardWorker], bool] = lambda worker: False
         self.unavailable_at: dict[int, int] = {}
         """Number of an actor → which of its messages finds the network down."""
 
-    def init(self, **options):
+        self.clusters: dict[str, dict[str, float]] = {"auto": {"CPU": 2.0}}
+        """Address → resources of the cluster that is there; there is always room for one of its own."""
+        self.joined: list[str] = []
+        """Addresses, in order."""
+
+    def init(self, *, address, resources=None, **options):
         assert "runtime_env" not in options
+        self.joined.append(address)
+        if address == "local":
+            self.clusters["local"] = resources or {}
+        elif address not in self.clusters:
+            raise ConnectionError
+
+    def cluster_resources(self):
+        return self.clusters[self.joined[-1]]
+
+    def get_runtime_context(self):
+        return types.SimpleNamespace(gcs_address="10.0.0.1:6379")
 
     def nodes(self):
         return [{"Alive": True, "Resources": {"CPU": float(self.cpus)}}]
@@ -92,6 +110,8 @@ class _Handle:
 
     async def call(self, name, *arguments):
         await asyncio.sleep(0)
+        if self.number in self.ray.never:
+            raise self.ray.exceptions.RayError("the actor never ran")
         if self.number >= self.ray.most:
             await asyncio.Event().wait()  # the cluster has no room for it
         if name == "exchange":
@@ -198,6 +218,29 @@ class TestRuns:
         assert max(sum(at <= other < at + 1 for other in times) for at in times) <= 22
 
 
+class TestJoining:
+    def test_the_cluster_that_is_there(self, ray, command, inputs):
+        ended = command(*PROVER, "--executor", "ray", "--output", "r")
+        assert ended.code == 0
+        assert ray.joined == ["auto"]
+        assert "joined the Ray cluster at 10.0.0.1:6379" in ended.err
+
+    def test_none_is_there(self, ray, command, inputs):
+        del ray.clusters["auto"]
+        assert command(*PROVER, "--executor", "ray", "--output", "r").code == 0
+        assert ray.joined == ["auto", "local"]
+
+    def test_the_cluster_of_another_run_would_end_with_it(self, ray, command, inputs, monkeypatch):
+        del ray.clusters["auto"]
+        command(*PROVER, "--executor", "ray", "--output", "a")
+        ray.clusters["auto"] = ray.clusters.pop("local")  # as another process finds it
+        ray.joined.clear()
+        ended = command(*PROVER, "--executor", "ray", "--output", "b")
+        assert ended.code == 0
+        assert ray.joined == ["auto", "local"]
+        assert "one is started on this machine alone" in ended.err
+
+
 class TestLosses:
     def test_a_dead_workers_shards_are_resumed(self, command, inputs, server, ray):
         ray.die_after = {0: 15}
@@ -241,6 +284,18 @@ class TestLosses:
         after = answered("r")
         assert len(after) == len(set(after))
         assert server.stats()["requests"] == len(after) - len(before)
+        assert_equals_one_process(command, server, "r", *PROVER)
+
+    def test_a_cluster_that_is_gone_ends_the_run(self, command, inputs, server, ray, monkeypatch):
+        """Both workers die; of those in their place one is refused and nothing is heard of the other."""
+        monkeypatch.setattr(cluster, "_DESERTED_S", 0.3)
+        ray.die_after, ray.never, ray.most = {0: 6, 1: 6}, {2}, 3
+        ended = command(*PROVER, "--executor", "ray", "--output", "r")
+        assert ended.code == 1
+        assert "no worker is left on the Ray cluster" in ended.err
+        assert ended.err.rstrip().endswith("proverbench run --resume r")
+        assert not list(Path("r").glob("shards/*"))
+        assert command("run", "--resume", "r").code == 0
         assert_equals_one_process(command, server, "r", *PROVER)
 
 

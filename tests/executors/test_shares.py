@@ -117,11 +117,11 @@ async def test_a_limiter_takes_a_smaller_and_a_larger_part():
     for _ in range(4):
         await limiter.acquire(Priority.POLICY)
     limiter.resize(2)
-    limiter.overloaded(None)
+    limiter.overloaded(None, attempt=1)
     assert (limiter.ceiling, limiter.state.in_flight) == (2, 4)
     limiter.resize(0)
     for _ in range(4):
-        limiter.overloaded(None)
+        limiter.overloaded(None, attempt=1)
         limiter.release()
     assert limiter.state.concurrency == 0
     limiter.resize(3)
