@@ -51,6 +51,12 @@ class StageCount:
     batches: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Batches that are waited for, by our id: their calls, and how many the provider says it is done with."""
 
+    def fail(self, error: str, message: str, calls: int = 1) -> None:
+        """Count calls that got no answer."""
+        before, first = self.failures.get(error, (0, message))
+        self.failures[error] = (before + calls, first)
+        self.unanswered += calls
+
     @property
     def in_batches(self) -> int:
         """Calls in batches that are waited for."""
@@ -104,9 +110,7 @@ class _Stage:
         """Append what a call came to, parse it, and count it."""
         line = self._pipeline.keep(CallKey.parse(job.request.key), job.prompt_sha256, outcome, batch=batch)
         if isinstance(outcome, Unanswered):
-            calls, message = self.count.failures.get(outcome.error_kind, (0, outcome.message))
-            self.count.failures[outcome.error_kind] = (calls + 1, message)
-            self.count.unanswered += 1
+            self.count.fail(outcome.error_kind, outcome.message)
         if line is None:
             return
         self.count.answered += 1
@@ -152,6 +156,7 @@ class _Stage:
             pipeline.fail(exc)
         except asyncio.CancelledError:
             if outcome is None:
+                self.count.fail("cancelled", "in flight when the run was stopped; the provider may bill it")
                 pipeline.abandoned(CallKey.parse(job.request.key))
             # After a fault the pipeline itself gives these calls up, and the chain should end as usual.
             if task not in pipeline.given_up:

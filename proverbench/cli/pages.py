@@ -66,6 +66,12 @@ def padded(text: str, columns: int) -> str:
     return text + " " * (columns - cells(text))
 
 
+def right(text: str, columns: int) -> str:
+    """As :func:`padded`, but flush right."""
+    text = cut(text, columns)
+    return " " * (columns - cells(text)) + text
+
+
 def wrapped(text: str, columns: int) -> list[str]:
     """Printable lines of at most so many columns; line breaks of the text stay."""
     return [part for line in printable(text).split("\n") for part in _wrapped_line(line, columns) or [""]]

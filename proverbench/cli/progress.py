@@ -84,7 +84,14 @@ class Display:
         """The present state in one line."""
         parts = [f"{role} {count.answered}/{count.wanted}" for role, count in self._progress.stages.items()]
         return ", ".join(
-            [*parts, f"{self.in_flight()} in flight", *self._in_batches(), *self._money(), self._time_left()]
+            [
+                *parts,
+                f"{self.in_flight()} in flight",
+                *self._pauses(),
+                *self._in_batches(),
+                *self._money(),
+                self._time_left(),
+            ]
         )
 
     def in_flight(self) -> int:
@@ -104,6 +111,10 @@ class Display:
             return []
         calls, done = sum(size for size, _ in batches), sum(done for _, done in batches)
         return [f"{calls} in {len(batches)} batch{'es' if len(batches) > 1 else ''} of which {done} are done"]
+
+    def _pauses(self) -> list[str]:
+        left = max((caller.state.paused_until - time.monotonic() for caller in self._callers.values()), default=0.0)
+        return [f"waiting {left:.0f} s as the server asks"] if left >= 1 else []
 
     def _money(self) -> list[str]:
         return self._spent.words({role: count.wanted for role, count in self._progress.stages.items()})
@@ -144,7 +155,8 @@ class Display:
                 f"{count.valid / count.got:.0%}" if count.got else "",
                 str(count.unanswered or ""),
             )
-        return Group(table, Text(", ".join([*self._in_batches(), *self._money(), self._time_left()])))
+        words = [*self._pauses(), *self._in_batches(), *self._money(), self._time_left()]
+        return Group(table, Text(", ".join(words)))
 
 
 def _duration(seconds: float) -> str:

@@ -7,7 +7,19 @@ from pathlib import Path
 import click
 
 from proverbench.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
-from proverbench.cli.pages import beside, cells, cut, cut_middle, flowing, one_line, padded, printable, rule, section
+from proverbench.cli.pages import (
+    beside,
+    cells,
+    cut,
+    cut_middle,
+    flowing,
+    one_line,
+    padded,
+    printable,
+    right,
+    rule,
+    section,
+)
 from proverbench.journal import exact_text
 from proverbench.metrics.shown import footnotes, shown_interval
 from proverbench.parsing import decode_field, error_items
@@ -67,7 +79,7 @@ def scores(summary: Summary, columns: int) -> list[str]:
     wide = 24
     fit = max(0, (columns - label - wide) // 9)
     others, left_out = others[:fit], others[fit:]
-    lines = ["".ljust(label) + "all".ljust(wide) + "".join(padded(one_line(name), 8).rjust(9) for name in others)]
+    lines = ["".ljust(label) + "all".ljust(wide) + "".join(" " + right(one_line(name), 8) for name in others)]
     done = [f"{split.completed_records}/{split.expected_records}" for split in shown.values()]
     counts = dict(zip(shown, done, strict=True))
     lines.append("records".ljust(label) + counts["all"].ljust(wide) + "".join(counts[n].rjust(9) for n in others))

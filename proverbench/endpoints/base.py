@@ -119,6 +119,8 @@ class EndpointState:
     unanswered: int = 0
     attempts: int = 0
     abandoned: int = 0
+    paused_until: float = 0.0
+    """Monotonic time before which the server asked to be left alone."""
     notes: list[str] = field(default_factory=list)
     """One-time remarks for the user, e.g. that the first reply had no finish reason."""
 

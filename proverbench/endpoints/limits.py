@@ -228,6 +228,7 @@ class Limiter:
     def pause(self, seconds: float) -> None:
         """Begin nothing for so long (at most five minutes)."""
         self._paused_until = max(self._paused_until, self._clock() + min(seconds, _MAX_PAUSE_S))
+        self.state.paused_until = self._paused_until
 
     def observe(self, quota: Quota) -> None:
         """Respect what the headers say is left: with nothing left, wait for the reset."""

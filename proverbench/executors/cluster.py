@@ -538,7 +538,8 @@ class ClusterPipeline:
             earlier = self._earlier[path].setdefault(role, StageCount(0, 0))
             earlier.got += count.got
             earlier.valid += count.valid
-            earlier.unanswered += count.unanswered
+            for error, (calls, message) in count.failures.items():
+                earlier.fail(error, message, calls)
         self._reports[path] = replace(report, stages={}, done=False)
 
     def _tell(self) -> None:
@@ -549,7 +550,10 @@ class ClusterPipeline:
             total.got = sum(count.got for count in new)
             total.answered = self._before[role] + total.got
             total.valid = sum(count.valid for count in new)
-            total.unanswered = sum(count.unanswered for count in new)
+            total.unanswered, total.failures = 0, {}
+            for count in new:
+                for error, (calls, message) in count.failures.items():
+                    total.fail(error, message, calls)
         for name, watched in self._cluster.watched.items():
             ends = [end for member in members if (end := member.endpoint(name)) is not None and member.shards]
             watched.state.concurrency = sum(end.concurrency for end in ends)
@@ -571,13 +575,15 @@ class ClusterPipeline:
         count = None if report is None else report.stages.get(role)
         if count is None:
             return earlier
-        return StageCount(
+        whole = StageCount(
             wanted=count.wanted,
             answered=count.answered,
             got=count.answered - shard.known[role],
             valid=earlier.valid + count.valid,
-            unanswered=earlier.unanswered + count.unanswered,
         )
+        for error, (calls, message) in (*earlier.failures.items(), *count.failures.items()):
+            whole.fail(error, message, calls)
+        return whole
 
     async def _absorb_finished(self) -> None:
         while self._finished:

@@ -7,16 +7,21 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
 
+from proverbench.budget import Spent
 from proverbench.cli.common import HandlesErrors
 from proverbench.cli.progress import Display
 from proverbench.cli.tables import PlainConsole, show, table
+from proverbench.endpoints.base import EndpointState
 from proverbench.errors import ConfigError
-from proverbench.pipeline import Progress
+from proverbench.pipeline import Progress, StageCount
+from proverbench.records import Extent, Identity, Manifest
 from proverbench.rehearse import GeneratedReplies, Latency, ModelReply, Profile
 from tests.support import ROOT, problem_rows, run_process, write_config, write_rows
 
@@ -155,6 +160,17 @@ class TestForeignText:
     def test_a_note_on_progress(self, capsys):
         Display(Progress(), {}, None).say(HOSTILE)
         assert SHOWN in capsys.readouterr().err
+
+    def test_progress_in_words(self):
+        progress = Progress({"policy": StageCount(8, 4), "verifier": StageCount(64, 3)})
+        state = EndpointState(asking=Counter(policy=1, verifier=2), backing_off=5)
+        caller = SimpleNamespace(state=state)
+        spent = Spent(Manifest(identity=Identity(task="prover"), extent=Extent(rows=8)))
+        display = Display(progress, {"policy": caller, "verifier": caller}, spent)
+        assert display.line() == "policy 4/8, verifier 3/64, 3 in flight, 0 tokens, time left unknown"
+        state.paused_until = time.monotonic() + 30.4
+        display.stopping = True
+        assert display.line().endswith("3 in flight, waiting 30 s as the server asks, 0 tokens, asking nothing new")
 
     def test_an_error(self, capsys):
         assert ended_with(ConfigError(HOSTILE), capsys) == (2, f"error: {SHOWN}\n")
