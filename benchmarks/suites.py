@@ -263,8 +263,8 @@ def _open_to_resume(results: Results, options: Options) -> None:
     """From the start of the process to the first call of a resumed run."""
     calls = options.scaled(100_000, 2_000)
     with _scratch() as folder, mock() as server:
-        options = ("--reply-bytes", "8000", "--origin", server.origin, "--but-last", "8")
-        path = _saved_run(folder / "work", Work.of(calls), *options)
+        what = ("--reply-bytes", "8000", "--origin", server.origin, "--but-last", "8")
+        path = _saved_run(folder / "work", Work.of(calls), *what)
         require(run(python("-c", COMMAND, "score", str(path))), exit_code=1)  # a run that was asked has a summary
         start = time.monotonic()
         usage = require(run(python("-c", COMMAND, "run", "--resume", str(path))))

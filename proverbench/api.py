@@ -158,16 +158,19 @@ async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord
             await session.stop(pipeline.reason or "done")
             (write_derived if session.started else update_derived)(session.sources)
     finally:
-        await clients.aclose()
-        await close_callers(opened)
-        if session is not None:
-            session.release()
+        try:
+            await clients.aclose()
+            await close_callers(opened)
+        finally:
+            if session is not None:
+                session.release()
 
 
 async def _resumed(path: Path, prepared: Prepared) -> Session:
     session = Session(path, on_start=retract_derived)
     try:
-        await take_back(session)
+        if await take_back(session):
+            write_derived(session.sources)
         session.check_growth(prepared.draft)
     except BaseException:
         session.release()

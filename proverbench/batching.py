@@ -314,7 +314,6 @@ class Batches:
         if state is None:
             return None
         await self._submitted(batch, state)
-        desk.count.asked += len(keys)
         desk.tell(f"{desk.role}: {len(keys):,} calls submitted as batch {state.remote}")
         return batch, state
 

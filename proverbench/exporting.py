@@ -19,7 +19,7 @@ from proverbench.errors import UserInputError
 from proverbench.frames import TABLES, LoadedRun
 from proverbench.journal import replacing
 from proverbench.metrics.proverbench import PROVER_METRICS
-from proverbench.metrics.shown import shown_interval
+from proverbench.metrics.shown import WILSON, shown_interval
 from proverbench.metrics.verifierbench import META_METRICS, VERIFIER_METRICS
 from proverbench.records import Role
 
@@ -250,7 +250,7 @@ def _latex_cell(run: LoadedRun, split: str, metric: str) -> str:
     shown = shown_interval((part.intervals or {}).get(metric))
     if shown is None:
         return f"{100 * value:.1f}"
-    mark = "$^{*}$" if shown.mark else ""
+    mark = "$^{*}$" if shown.mark == WILSON else ""
     return f"{100 * value:.1f}{mark} {{\\scriptsize [{100 * shown.low:.1f}, {100 * shown.high:.1f}]}}"
 
 

@@ -172,7 +172,7 @@ def load(path: Path | str) -> LoadedRun:
 
     Raises:
         RunMismatchError: If the folder is no run.
-        JournalError: If a source is damaged.
+        JournalError: If a source is damaged; of calls.jsonl that is told by the first frame that needs it.
     """
     return LoadedRun(path)
 

@@ -238,7 +238,6 @@ class CallsReader:
             JournalError: If a line is damaged; names its number.
         """
         for offset, raw in self.raw_lines(ledger.end):
-            ledger.n_lines += 1
             try:
                 line = _decode_line(raw)
                 if isinstance(line, CallLine):
@@ -249,7 +248,8 @@ class CallsReader:
                     for key in [CallKey.parse(text) for text in line.keys]:
                         ledger.close(key)
             except ValueError as exc:  # so are msgspec's and Unicode's
-                raise self._damaged(ledger.n_lines, exc) from exc
+                raise self._damaged(ledger.n_lines + 1, exc) from exc
+            ledger.n_lines += 1
             ledger.end = offset + len(raw) + 1
 
     def _damaged(self, number: int, exc: Exception) -> JournalError:

@@ -39,8 +39,6 @@ class StageCount:
     """Calls that the role may need in all; fewer when generations turn out invalid."""
     answered: int
     """Answered calls, of earlier sessions too."""
-    asked: int = 0
-    """Calls asked by this session."""
     got: int = 0
     """Calls answered in this session."""
     valid: int = 0
@@ -146,7 +144,6 @@ class _Stage:
         assert self._caller is not None
         pipeline, task = self._pipeline, asyncio.current_task()
         pipeline.asking.add(task)
-        self.count.asked += 1
         outcome: Outcome | None = None
         try:
             pipeline.session.start()
@@ -156,7 +153,7 @@ class _Stage:
             pipeline.fail(exc)
         except asyncio.CancelledError:
             if outcome is None:
-                self.count.fail("cancelled", "in flight when the run was stopped; the provider may bill it")
+                self.count.fail("cancelled", "the run was stopped before its answer; the provider may bill it")
                 pipeline.abandoned(CallKey.parse(job.request.key))
             # After a fault the pipeline itself gives these calls up, and the chain should end as usual.
             if task not in pipeline.given_up:

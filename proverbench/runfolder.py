@@ -53,7 +53,7 @@ class RunFolder:
         return self.sources.manifest
 
     def rows(self) -> Sequence[Row]:
-        """The selected rows, in data order; each is read from the file when it is looked at."""
+        """The selected rows, in data order; each is read when it is looked at, so they end with this folder."""
         return self.sources.rows
 
     def row(self, item: str) -> Row:
@@ -171,8 +171,8 @@ def update_derived(sources: Sources) -> Summary:
             differs = differs or old.read(1) != b""
         contents = {SUMMARY: summary, TIMING: timing(sources)}
         differs = differs or any((sources.path / name).read_bytes() != pretty(of) for name, of in contents.items())
-    except FileNotFoundError:
-        differs = True
+    except OSError:
+        differs = True  # missing, most likely; what else it may be, writing tells
     return write_derived(sources) if differs else summary
 
 

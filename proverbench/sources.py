@@ -14,7 +14,7 @@ from typing import overload
 
 import msgspec
 
-from proverbench.errors import JournalError, RunMismatchError
+from proverbench.errors import JournalError, PromptError, RunMismatchError
 from proverbench.journal import CALLS, CallsReader, Ledger, disk
 from proverbench.plan import Plan
 from proverbench.prompts import Template
@@ -96,11 +96,14 @@ class Sources:
     def _read_parts(self) -> None:
         path = self.path
         self.rows = Inputs(path, self.manifest)
-        self.templates = {
-            role: Template.load(role, path / PROMPTS / PROMPT_FILES[role])
-            for role in self.manifest.identity.prompt_sha256
-            if (path / PROMPTS / PROMPT_FILES[role]).is_file()
-        }
+        try:
+            self.templates = {
+                role: Template.load(role, path / PROMPTS / PROMPT_FILES[role])
+                for role in self.manifest.identity.prompt_sha256
+                if (path / PROMPTS / PROMPT_FILES[role]).is_file()
+            }
+        except PromptError as exc:
+            raise JournalError(str(exc)) from exc
         for role, template in self.templates.items():
             if template.sha256 != self.manifest.identity.prompt_sha256[role]:
                 raise JournalError(
@@ -245,6 +248,7 @@ class Inputs(Sequence[Row]):
     def close(self) -> None:
         """Close the file."""
         self._close()
+        self._fd = -1
 
 
 def _open_inputs(path: Path, manifest: Manifest) -> tuple[Path, int]:

@@ -299,10 +299,12 @@ class _Execution:
         pipeline: Pipeline | ClusterPipeline
         if self._cluster is not None:
             pipeline = self._cluster.pipeline(session, self._spent, self._heed_budget, tell)
-            self._display = display = Display(pipeline.progress, self._cluster.endpoints, self._spent)
+            self._display = display = Display(
+                pipeline.progress, self._cluster.endpoints, self._spent, pipeline.stopping
+            )
         else:
             pipeline = Pipeline(session, callers, self._on_answer, clients=clients, batched=self._batched, tell=tell)
-            self._display = display = Display(pipeline.progress, callers, self._spent)
+            self._display = display = Display(pipeline.progress, callers, self._spent, pipeline.stopping)
         self._pipeline = pipeline
         self._progress = pipeline.progress
         self._heed_budget()  # what earlier sessions spent may be all there is
@@ -362,7 +364,6 @@ class _Execution:
         exceeded = budget.exceeded()
         if exceeded is not None and not self._pipeline.stopping():
             self._pipeline.stop(f"budget: {exceeded}")
-            self._display.stopping = True
             in_flight = self._display.in_flight() + self._display.in_batches()
             self._display.say(f"{exceeded}: asking nothing new; {in_flight} calls are in flight")
 
@@ -371,7 +372,6 @@ class _Execution:
         self._signal = number
         if number == signal.SIGINT and first:
             self._pipeline.stop("interrupted")
-            self._display.stopping = True
             in_flight, in_batches = self._display.in_flight(), self._display.in_batches()
             if in_flight or not in_batches:
                 self._display.say(

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
@@ -34,14 +34,16 @@ class Display:
         progress: Counts, kept by the pipeline.
         callers: The endpoints, for what they do at the moment.
         spent: Money and tokens so far.
+        stopping: Whether nothing new is asked any more.
     """
 
-    def __init__(self, progress: Progress, callers: Mapping[Role, HasState], spent: "Spent") -> None:
+    def __init__(
+        self, progress: Progress, callers: Mapping[Role, HasState], spent: "Spent", stopping: Callable[[], bool]
+    ) -> None:
         self._progress = progress
         self._callers = callers
         self._spent = spent
-        self.stopping = False
-        """Whether only what is in flight is waited for."""
+        self._stopping = stopping
         self._began = time.monotonic()
         self._next_line = self._began + _QUIET_EVERY_S
         self._notes_shown: set[str] = set()
@@ -114,7 +116,7 @@ class Display:
 
     def _pauses(self) -> list[str]:
         left = max((caller.state.paused_until - time.monotonic() for caller in self._callers.values()), default=0.0)
-        return [f"waiting {left:.0f} s as the server asks"] if left >= 1 else []
+        return [f"waiting {left:.0f} s as the server asks"] if left >= 1 and not self._stopping() else []
 
     def _money(self) -> list[str]:
         return self._spent.words({role: count.wanted for role, count in self._progress.stages.items()})
@@ -127,7 +129,7 @@ class Display:
                     self.say(note)
 
     def _time_left(self) -> str:
-        if self.stopping:
+        if self._stopping():
             return "asking nothing new"
         got = sum(count.got for count in self._progress.stages.values())
         left = sum(count.wanted - count.answered for count in self._progress.stages.values())

@@ -217,7 +217,9 @@ class Limiter:
         """
         if self._refusals == 0:
             self._threshold = max(1.0, self._limit / 2)
-            self._refused = range(attempt, attempt + 1)
+        near = range(self._refused.start - self.ceiling, self._refused.stop + self.ceiling)
+        if self._refusals == 0 or attempt not in near:  # one that began long ago says nothing of now
+            self._refusals, self._refused = 0, range(attempt, attempt + 1)
         self._refusals += 1
         self._refused = range(min(self._refused.start, attempt), max(self._refused.stop, attempt + 1))
         enough = self._refusals >= max(_PAUSE_AFTER, math.isqrt(int(self._limit)))

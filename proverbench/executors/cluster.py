@@ -307,12 +307,14 @@ def _import_ray() -> Any:
 def _join(ray: Any, say: Callable[[str], object]) -> None:
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     address = os.environ.get("RAY_ADDRESS")
+    found = "no Ray cluster is running here"
     try:
         ray.init(address="auto", **quiet)
         if address or _PRIVATE not in ray.cluster_resources():
             say(f"joined the Ray cluster at {ray.get_runtime_context().gcs_address}")
             return
-        ray.shutdown()  # Ray found the cluster of another run, with which that cluster will end
+        ray.shutdown()
+        found = "the Ray cluster that runs here is another run's and will end with it"
     except ConnectionError as exc:
         if address:
             raise ConfigError(
@@ -321,7 +323,7 @@ def _join(ray: Any, say: Callable[[str], object]) -> None:
             ) from exc
     except RuntimeError as exc:  # Ray's word for other versions of Ray or Python than the cluster has, among others
         raise ConfigError(f"cannot join the Ray cluster: {_last_line(exc)}") from exc
-    say("no Ray cluster is running here, so one is started on this machine alone")
+    say(f"{found}, so one is started on this machine alone")
     ray.init(
         address="local",
         include_dashboard=False,
@@ -381,8 +383,10 @@ class ClusterPipeline:
         self._proven: set[str] = set()
         self._tending: dict[int, asyncio.Task[None]] = {}
         self._absorber = Absorber(session)
+        self._refused = False
+        """Whether the cluster could not start the worker that was asked for last."""
         self._deserted_at: float | None = None
-        """Since when no worker is there and none could be started."""
+        """Since when no worker is there, and the cluster refuses to start any."""
 
     def stopping(self) -> bool:
         """True once nothing new is asked."""
@@ -439,10 +443,9 @@ class ClusterPipeline:
         for arrival in self._cluster.arrivals():
             if isinstance(arrival, ProverBenchError):
                 self._say(f"going on without a worker: {arrival}")
-                if not self._cluster.members and self._deserted_at is None:
-                    self._deserted_at = asyncio.get_running_loop().time()
+                self._refused = True
                 continue
-            self._deserted_at = None
+            self._refused, self._deserted_at = False, None
             self._cluster.members[arrival.number] = arrival
             task = asyncio.get_running_loop().create_task(self._tend(arrival))
             self._tending[arrival.number] = task
@@ -450,8 +453,13 @@ class ClusterPipeline:
             if task.done():
                 del self._tending[number]
                 task.result()
-        alone_s = 0.0 if self._deserted_at is None else asyncio.get_running_loop().time() - self._deserted_at
-        if not self._cluster.members and (not self._cluster.n_starting or alone_s > _DESERTED_S):
+        if self._cluster.members:
+            return
+        now = asyncio.get_running_loop().time()
+        if self._refused and self._deserted_at is None:
+            self._deserted_at = now
+        deserted = self._deserted_at is not None and now - self._deserted_at > _DESERTED_S
+        if not self._cluster.n_starting or deserted:
             self.fail(JournalError("no worker is left on the Ray cluster; see its logs, then resume"))
 
     async def _tend(self, member: _Member) -> None:
@@ -533,13 +541,11 @@ class ClusterPipeline:
         member.shards.clear()
 
     def _set_aside(self, path: Path, report: ShardReport) -> None:
-        """Keep the counts of a worker that is gone; who resumes the shard begins at nought."""
+        """Keep what a worker that is gone got; who resumes the shard begins at nought, and asks again what failed."""
         for role, count in report.stages.items():
             earlier = self._earlier[path].setdefault(role, StageCount(0, 0))
             earlier.got += count.got
             earlier.valid += count.valid
-            for error, (calls, message) in count.failures.items():
-                earlier.fail(error, message, calls)
         self._reports[path] = replace(report, stages={}, done=False)
 
     def _tell(self) -> None:
@@ -581,7 +587,7 @@ class ClusterPipeline:
             got=count.answered - shard.known[role],
             valid=earlier.valid + count.valid,
         )
-        for error, (calls, message) in (*earlier.failures.items(), *count.failures.items()):
+        for error, (calls, message) in count.failures.items():
             whole.fail(error, message, calls)
         return whole
 

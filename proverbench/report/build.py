@@ -153,13 +153,16 @@ class Report:
             self._index_record(number, record, folder.row(record.proof_id or record.problem_id), manifest)
 
         summary, arrays = folder.scored(see)
-        return _Run(name, folder, summary, arrays, dict(missing), call_cost(folder))
+        scored = any(split.metrics for split in summary.splits.values())
+        return _Run(name, folder, summary, arrays, dict(missing), call_cost(folder) if scored else None)
 
     def _index_record(self, number: int, record: ProofRecord, row: Row, manifest: Manifest) -> None:
         task = manifest.identity.task
         texts = (record.problem_id, row.problem, row.reference_solution, row.reference_answer)
-        problem = (len(self._problems), record.problem_id, _opening(row.problem))
-        place, *_ = self._problems.setdefault(_digest(texts), problem)
+        digest = _digest(texts)
+        if digest not in self._problems:
+            self._problems[digest] = (len(self._problems), record.problem_id, _opening(row.problem))
+        place = self._problems[digest][0]
         # The same for runs that judged the very same proof of the very same problem, reference and all; a proof that
         # does not exist is each run's own.
         identity = (task, record.key, _digest([*texts, *(record.steps or [f"run {number}"])]))

@@ -42,22 +42,22 @@ class Followed:
         self._lock = threading.RLock()
         self._reports: dict[str, tuple[Report, ExitStack]] = {}
         self._not_before = 0.0
-        self._fault: tuple[str, str] | None = None
-        """A state that no report could be made of, and why."""
+        self._fault: str | None = None
+        """Why the latest report could not be made."""
         self._build(self._state())
 
     def latest(self) -> tuple[str, Report]:
         """The version and report of this moment, or of a little earlier while building takes long.
 
         Raises:
-            JournalError: If a run is damaged or gone now; it is read again once it has changed.
+            JournalError: If a run is damaged or gone now; it is read again in a while.
         """
         with self._lock:
             state = self._state()
-            if self._fault is not None and self._fault[0] == state:
-                raise JournalError(self._fault[1])
             if state not in self._reports and time.monotonic() >= self._not_before:
                 self._build(state)
+            if self._fault is not None and state not in self._reports:
+                raise JournalError(self._fault)
             version = next(reversed(self._reports))
             return version, self._reports[version][0]
 
@@ -77,16 +77,18 @@ class Followed:
 
     def _build(self, state: str) -> None:
         start = time.monotonic()
-        with ExitStack() as stack:
-            try:
+        try:
+            with ExitStack() as stack:
                 report = stack.enter_context(open_runs(self._paths, published=self._published))
-            except (JournalError, RunMismatchError) as exc:
-                self._fault = state, str(exc)
-                raise
-            self._reports[state] = report, stack.pop_all()
+                self._reports[state] = report, stack.pop_all()
+            self._fault = None
+        except (JournalError, RunMismatchError) as exc:
+            self._fault = str(exc)
+            raise
+        finally:
+            self._not_before = time.monotonic() + RESTS * (time.monotonic() - start)
         while len(self._reports) > KEPT:
             self._reports.pop(next(iter(self._reports)))[1].close()
-        self._not_before = time.monotonic() + RESTS * (time.monotonic() - start)
 
     def _state(self) -> str:
         """Changes whenever a run's sources do."""

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -158,7 +159,7 @@ class TestForeignText:
         assert "\x1b" not in out.file.getvalue()
 
     def test_a_note_on_progress(self, capsys):
-        Display(Progress(), {}, None).say(HOSTILE)
+        Display(Progress(), {}, None, lambda: False).say(HOSTILE)
         assert SHOWN in capsys.readouterr().err
 
     def test_progress_in_words(self):
@@ -166,11 +167,13 @@ class TestForeignText:
         state = EndpointState(asking=Counter(policy=1, verifier=2), backing_off=5)
         caller = SimpleNamespace(state=state)
         spent = Spent(Manifest(identity=Identity(task="prover"), extent=Extent(rows=8)))
-        display = Display(progress, {"policy": caller, "verifier": caller}, spent)
+        stopping = []
+        display = Display(progress, {"policy": caller, "verifier": caller}, spent, lambda: bool(stopping))
         assert display.line() == "policy 4/8, verifier 3/64, 3 in flight, 0 tokens, time left unknown"
-        state.paused_until = time.monotonic() + 30.4
-        display.stopping = True
-        assert display.line().endswith("3 in flight, waiting 30 s as the server asks, 0 tokens, asking nothing new")
+        state.paused_until = time.monotonic() + 3000
+        assert re.search("3 in flight, waiting [0-9]{4} s as the server asks, 0 tokens", display.line())
+        stopping.append(True)
+        assert display.line().endswith("3 in flight, 0 tokens, asking nothing new")
 
     def test_an_error(self, capsys):
         assert ended_with(ConfigError(HOSTILE), capsys) == (2, f"error: {SHOWN}\n")

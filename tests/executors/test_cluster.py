@@ -50,6 +50,8 @@ class StandIn(types.ModuleType):
         """Address → resources of the cluster that is there; there is always room for one of its own."""
         self.joined: list[str] = []
         """Addresses, in order."""
+        self.left: list[str] = []
+        """Likewise."""
 
     def init(self, *, address, resources=None, **options):
         assert "runtime_env" not in options
@@ -85,7 +87,7 @@ class StandIn(types.ModuleType):
         handle.die()
 
     def shutdown(self):
-        pass
+        self.left.append(self.joined[-1])
 
 
 class _Handle:
@@ -230,7 +232,7 @@ class TestJoining:
         assert command(*PROVER, "--executor", "ray", "--output", "r").code == 0
         assert ray.joined == ["auto", "local"]
 
-    def test_the_cluster_of_another_run_would_end_with_it(self, ray, command, inputs, monkeypatch):
+    def test_the_cluster_of_another_run_would_end_with_it(self, ray, command, inputs):
         del ray.clusters["auto"]
         command(*PROVER, "--executor", "ray", "--output", "a")
         ray.clusters["auto"] = ray.clusters.pop("local")  # as another process finds it
@@ -238,7 +240,8 @@ class TestJoining:
         ended = command(*PROVER, "--executor", "ray", "--output", "b")
         assert ended.code == 0
         assert ray.joined == ["auto", "local"]
-        assert "one is started on this machine alone" in ended.err
+        assert ray.left == ["local", "auto", "local"], "the first run's own, the foreign one, the second run's own"
+        assert "is another run's and will end with it, so one is started on this machine alone" in ended.err
 
 
 class TestLosses:
@@ -286,10 +289,11 @@ class TestLosses:
         assert server.stats()["requests"] == len(after) - len(before)
         assert_equals_one_process(command, server, "r", *PROVER)
 
-    def test_a_cluster_that_is_gone_ends_the_run(self, command, inputs, server, ray, monkeypatch):
+    @pytest.mark.parametrize("last", [6, 7, 12, 20])
+    def test_a_cluster_that_is_gone_ends_the_run(self, command, inputs, server, ray, monkeypatch, last):
         """Both workers die; of those in their place one is refused and nothing is heard of the other."""
         monkeypatch.setattr(cluster, "_DESERTED_S", 0.3)
-        ray.die_after, ray.never, ray.most = {0: 6, 1: 6}, {2}, 3
+        ray.die_after, ray.never, ray.most = {0: 6, 1: last}, {2}, 3
         ended = command(*PROVER, "--executor", "ray", "--output", "r")
         assert ended.code == 1
         assert "no worker is left on the Ray cluster" in ended.err

@@ -93,23 +93,31 @@ def test_a_run_that_is_damaged_or_gone_is_told_until_it_is_whole_again(tmp_path)
                 with refused as reply:
                     return reply.code, reply.read().decode()
 
-        def wait_for(code: int) -> str:
+        def wait_for(code: int, words: str = "") -> str:
             """It looks at a run again only once a while has passed."""
             deadline = time.monotonic() + 30
-            while (found := answer())[0] != code:
-                assert time.monotonic() < deadline
+            while (found := answer())[0] != code or words not in found[1]:
+                assert time.monotonic() < deadline, found
             return found[1]
 
         (run / "calls.jsonl").write_bytes(whole + b"nonsense\n")
-        assert "not a line of a run's calls" in wait_for(503)
+        wait_for(503, "not a line of a run's calls")
         assert {answer()[0] for _ in range(20)} == {503}
         run.rename(tmp_path / "elsewhere")
-        assert "does not exist" in wait_for(503)
+        wait_for(503, "does not exist")
         assert {answer()[0] for _ in range(20)} == {503}
         assert descriptors() <= before
         (tmp_path / "elsewhere").rename(run)
         (run / "calls.jsonl").write_bytes(whole)
         assert wait_for(200) != version
+        prompt = run / "prompts" / "verifier.txt"
+        original = prompt.read_bytes()
+        for edited, wanted in ((original + b"!", "is not the prompt"), (b"\xff", "is not UTF-8")):
+            prompt.write_bytes(edited)
+            (run / "calls.jsonl").write_bytes(whole)
+            wait_for(503, wanted)
+            prompt.write_bytes(original)
+            wait_for(200)
 
 
 def test_a_port_that_is_taken_is_told(command):
