@@ -7,6 +7,7 @@ back. Workers (worker.py) make the calls. Orders and reports go to and fro a few
 import asyncio
 import logging
 import os
+import time
 from collections import Counter, defaultdict, deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
@@ -563,6 +564,7 @@ class ClusterPipeline:
         for name, watched in self._cluster.watched.items():
             ends = [end for member in members if (end := member.endpoint(name)) is not None and member.shards]
             watched.state.concurrency = sum(end.concurrency for end in ends)
+            watched.state.paused_until = time.monotonic() + max((end.pause_left_s for end in ends), default=0.0)
             watched.state.asking = sum((Counter(end.asking) for end in ends), Counter())
             notes = dict.fromkeys(note for m in members if m.report for note in m.report.notes)
             watched.state.notes += [note for note in notes if note not in watched.state.notes]

@@ -117,6 +117,8 @@ class EndpointReport:
     concurrency: int
     """Its present limit, after lowering for overload."""
     answered: bool
+    pause_left_s: float
+    """How long the server still asks to be left alone; 0 when it does not."""
 
     @property
     def held(self) -> int:

@@ -95,6 +95,7 @@ class ShardWorker:
                 slots=caller.limiter.ceiling,
                 concurrency=caller.state.concurrency,
                 answered=caller.state.answered > 0,
+                pause_left_s=max(0.0, caller.state.paused_until - time.monotonic()),
             )
             for name, caller in self._callers.items()
         }

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+import time
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -218,6 +219,24 @@ class TestRuns:
         times = sorted(received.at for received in server.log)
         # 10 a second: in any second that many, and as many again that were saved up at the start.
         assert max(sum(at <= other < at + 1 for other in times) for at in times) <= 22
+
+
+class TestDisplay:
+    def test_a_pause_that_a_server_asks_for(self, command, inputs, server, ray, monkeypatch):
+        """What a worker reports is what the driver's progress line reads."""
+        seen: list[float] = []
+        tell = cluster.ClusterPipeline._tell
+
+        def look(pipeline: cluster.ClusterPipeline) -> None:
+            tell(pipeline)
+            seen.append(pipeline._cluster.endpoints["policy"].state.paused_until - time.monotonic())
+
+        monkeypatch.setattr(cluster.ClusterPipeline, "_tell", look)
+        answered = iter(range(10**6))
+        server.script = lambda received: failure(429, retry_after="1.5") if next(answered) < 40 else None
+        write_config(inputs / "config.toml", server.base_url, more="max_retries = 20\n")
+        assert command(*PROVER, "--executor", "ray", "--output", "r").code == 0
+        assert 0.3 < max(seen) <= 1.5
 
 
 class TestJoining:
