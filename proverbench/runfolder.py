@@ -88,6 +88,14 @@ class RunFolder:
         """
         return scored(self.sources, observe)
 
+    def refresh(self) -> None:
+        """Take into account what was written since; all of the run has been read, and found sound, when this returns.
+
+        Raises:
+            JournalError: If a source is damaged.
+        """
+        self.sources.refresh()
+
     def lines(self) -> Iterator[Line]:
         """Everything that happened, in order."""
         return (line for _, line in self.sources.calls.lines())

@@ -27,7 +27,7 @@ class ReplayEndpoint:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._run = RunFolder(path)
-        self._run.sources.refresh()  # what is damaged is told before anything is asked
+        self._run.refresh()  # what is damaged is told before anything is asked
 
     async def complete(self, request: Request) -> Reply:
         """The saved reply to the same call.

@@ -300,6 +300,19 @@ class TestGivenProofs:
         assert "at most 12 calls" in ended.out
         assert "policy" not in ended.out
 
+    def test_a_damaged_run_is_not_replayed(self, command, inputs, server):
+        """Told before anything of the new run is written."""
+        command(*PROVER, "--limit", "1", "--verifier-repeats", "1", "--output", "r")
+        with Path("r/calls.jsonl").open("ab") as calls:
+            calls.write(b"nonsense\n")
+        (inputs / "replay.toml").write_text(
+            '[policy]\nkind = "replay"\nrun = "r"\nmodel = ""\n[verifier]\nkind = "replay"\nrun = "r"\nmodel = ""\n'
+        )
+        ended = command("run", "--data", "problems.jsonl", "--config", "replay.toml", "--limit", "1", "--output", "r2")
+        assert ended.code == 1
+        assert "not a line of a run's calls" in ended.err
+        assert not Path("r2").exists()
+
     def test_cannot_be_replayed_as_a_policy(self, command, inputs, server):
         write_rows(inputs / "given.jsonl", list(self.GIVEN))
         command(*PROVER, "--proofs", "given.jsonl", "--limit", "1", "--verifier-repeats", "1", "--output", "r")

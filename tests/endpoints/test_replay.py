@@ -32,6 +32,9 @@ class Saved:
             CallKey("verifier", "p/1", 2, 0): CallLine(role="verifier", id="p/1", sample=2, refused="context_length"),
         }
 
+    def refresh(self):
+        pass
+
     def call(self, key):
         return self.lines.get(key)
 
