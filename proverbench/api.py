@@ -18,7 +18,7 @@ from proverbench.executors.shards import take_back
 from proverbench.pipeline import Pipeline
 from proverbench.prepare import DEFAULT_REPEATS, Options, Prepared, prepare_rows
 from proverbench.records import Problem, Proof, ProofRecord, Role, Row, Task
-from proverbench.runfolder import retract_derived, update_derived, write_derived
+from proverbench.runfolder import begin_derived, update_derived, write_derived
 from proverbench.session import Session
 from proverbench.sources import MANIFEST
 
@@ -143,7 +143,7 @@ async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord
             answered_before={role: session.sources.ledger.count(role) for role in roles if session},
         )
         if session is None:
-            session = Session.create(path, prepared.draft, on_start=retract_derived)
+            session = Session.create(path, prepared.draft, on_start=begin_derived)
         else:
             session.grow(prepared.draft)
         session.reopen_closed()
@@ -167,7 +167,7 @@ async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord
 
 
 async def _resumed(path: Path, prepared: Prepared) -> Session:
-    session = Session(path, on_start=retract_derived)
+    session = Session(path, on_start=begin_derived)
     try:
         if await take_back(session):
             write_derived(session.sources)

@@ -43,7 +43,6 @@ class StageCount:
     """Calls answered in this session."""
     valid: int = 0
     """Valid replies of this session."""
-    unanswered: int = 0
     failures: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Of the unanswered calls of this session: error word → how many, and the first one's message."""
     batches: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -53,7 +52,11 @@ class StageCount:
         """Count calls that got no answer."""
         before, first = self.failures.get(error, (0, message))
         self.failures[error] = (before + calls, first)
-        self.unanswered += calls
+
+    @property
+    def unanswered(self) -> int:
+        """Calls of this session that got no answer."""
+        return sum(calls for calls, _ in self.failures.values())
 
     @property
     def in_batches(self) -> int:

@@ -184,22 +184,16 @@ def update_derived(sources: Sources) -> Summary:
     return write_derived(sources) if differs else summary
 
 
-def retract_derived(sources: Sources) -> None:
-    """Before a run asks again: make sure that no summary on disk calls it complete.
+def begin_derived(sources: Sources) -> None:
+    """When a run begins to ask: write the derived files, unless there are some that say it is incomplete.
+
+    Those that said something else, the session has withdrawn.
 
     Raises:
         JournalError: If the disk refuses it.
     """
-    try:
-        stale = msgspec.json.decode((sources.path / SUMMARY).read_bytes(), type=_Completeness).complete
-    except (FileNotFoundError, msgspec.DecodeError):
-        stale = True
-    if stale:
+    if not (sources.path / SUMMARY).exists():
         write_derived(sources)
-
-
-class _Completeness(msgspec.Struct):
-    complete: bool
 
 
 def timing(sources: Sources) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from proverbench.errors import JournalError, RunMismatchError
 from proverbench.journal import CALLS, LOCK, Journal, RunLock, disk, now, write_lines, write_whole
 from proverbench.prompts import Template
@@ -195,9 +197,17 @@ class Session:
         self.sources = Sources(self.path)
 
     def _withdraw_summary(self) -> None:
-        """Before the run becomes one that lacks something: none on disk says that it is complete, whatever comes."""
-        with disk(self.path / SUMMARY):
-            (self.path / SUMMARY).unlink(missing_ok=True)
+        """Before the run becomes one that lacks something: no summary on disk says that it is complete."""
+        file = self.path / SUMMARY
+        with disk(file):
+            try:
+                says_complete = msgspec.json.decode(file.read_bytes(), type=_Completeness).complete
+            except FileNotFoundError:
+                return
+            except msgspec.DecodeError:
+                says_complete = True  # whatever it says, it is no summary
+            if says_complete:
+                file.unlink()
 
     @property
     def started(self) -> bool:
@@ -208,8 +218,7 @@ class Session:
         """Say that this session begins to ask; closed calls are open again."""
         if not self._started:
             self._started = True
-            if self.sources.ledger.any_closed():
-                self._withdraw_summary()
+            self._withdraw_summary()
             self.journal.append(SessionLine(event="start", at=now(), operation=self.sources.manifest.operation))
             self.sources.ledger.reopen()
             if self._on_start is not None:
@@ -265,6 +274,12 @@ class Session:
             self.journal.close()
         finally:
             self._lock.release()
+
+
+class _Completeness(msgspec.Struct):
+    """The one field of a summary that matters here."""
+
+    complete: bool
 
 
 def refuse_taken(path: Path) -> None:

@@ -1,6 +1,6 @@
 """`proverbench analyse`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,7 +118,7 @@ def _panels(runs: "Sequence[SavedRun]", settings: dict[str, int]) -> list[dict[s
 
 def _show(found: dict[str, Any]) -> None:
     from proverbench.cli.tables import console, plain
-    from proverbench.metrics.shown import footnotes
+    from proverbench.metrics.shown import footnotes, intervals_in
 
     out = console()
     for name, run in found["runs"].items():
@@ -143,17 +143,7 @@ def _show(found: dict[str, Any]) -> None:
         _show_agreement(out, "Pairs", panel["pairs"])
         if len(panel["runs"]) > 2:
             _show_agreement(out, "All judges as a panel", panel["panel"])
-    out.print("\n".join(["Values with 95 % intervals over problems.", *footnotes(_intervals(found))]))
-
-
-def _intervals(value: Any) -> Iterator[dict[str, Any]]:
-    """Every interval in a result."""
-    if isinstance(value, dict):
-        for name, part in value.items():
-            yield from [part] if name == "interval" and part is not None else _intervals(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _intervals(part)
+    out.print("\n".join(["Values with 95 % intervals over problems.", *footnotes(intervals_in(found))]))
 
 
 def _show_voting(out: "Console", run: dict[str, Any]) -> None:

@@ -101,13 +101,9 @@ def _fitting(run: "SavedRun", calibration: "SavedRun") -> str:
     return f"{shlex.join(words)}   with the [verifier] of this run in CONFIG.toml: {identity.roles['verifier'].model}"
 
 
-_PARTS = ("sensitivity", "specificity", "youden", "labels_only")
-"""What a correction says beside its own value."""
-
-
 def _show(found: dict[str, Any]) -> None:
     from proverbench.cli.tables import console, number, plain, show, table, with_ends
-    from proverbench.metrics.shown import footnotes
+    from proverbench.metrics.shown import footnotes, intervals_in
 
     out = console()
     title = f"{found['run']}, split {found['split']}: pessimistic, corrected for the judge's error"
@@ -148,7 +144,5 @@ def _show(found: dict[str, Any]) -> None:
             f"The judge's verdicts on the others count with weight {by['power']:.2f}. All this holds if the labelled "
             "proofs are a random choice."
         )
-    corrections = [found[how] for how in ("calibration", "labels") if how in found]
-    values = [*corrections, *(by[name] for by in corrections for name in _PARTS if name in by)]
-    for footnote in footnotes(value["interval"] for value in values):
+    for footnote in footnotes(intervals_in(found)):
         out.print(footnote)

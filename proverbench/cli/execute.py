@@ -194,7 +194,7 @@ class _Execution:
         assert draft is not None
         roles = [role for role, identity in draft.identity.roles.items() if identity.kind != GIVEN]
         clients = BatchClients(config)
-        session = None if self._resume is None else Session(self._resume, on_start=_retract)
+        session = None if self._resume is None else Session(self._resume, on_start=_begin_derived)
         try:
             if session is not None:
                 await _take_back(session)
@@ -221,7 +221,7 @@ class _Execution:
                 if session is None:
                     model = draft.identity.roles["policy" if self._task == "prover" else "verifier"].model
                     path = self._output or new_run_path(Path("runs"), self._task, model)
-                    session = Session.create(path, draft, on_start=_retract)
+                    session = Session.create(path, draft, on_start=_begin_derived)
                 else:
                     session.grow(draft)
                 self._draft = draft = None
@@ -299,12 +299,10 @@ class _Execution:
         pipeline: Pipeline | ClusterPipeline
         if self._cluster is not None:
             pipeline = self._cluster.pipeline(session, self._spent, self._heed_budget, tell)
-            self._display = display = Display(
-                pipeline.progress, self._cluster.endpoints, self._spent, pipeline.stopping
-            )
         else:
             pipeline = Pipeline(session, callers, self._on_answer, clients=clients, batched=self._batched, tell=tell)
-            self._display = display = Display(pipeline.progress, callers, self._spent, pipeline.stopping)
+        endpoints = callers if self._cluster is None else self._cluster.endpoints
+        self._display = display = Display(pipeline.progress, endpoints, self._spent, pipeline.stopping)
         self._pipeline = pipeline
         self._progress = pipeline.progress
         self._heed_budget()  # what earlier sessions spent may be all there is
@@ -416,16 +414,18 @@ class _Execution:
                 f"{calls} {role} calls are in batches, which go on at the provider ({', '.join(ids)}): collect them "
                 f"with the line below, or stop them with: {command} --cancel-batches"
             )
-        roles, lacking = session.sources.manifest.identity.roles, list(open_calls(session.sources))
-        never_given = [key for key in lacking if roles[key.role].kind == GIVEN]
-        if never_given:
-            say(
-                f"not given: {len(never_given)} of {session.sources.plan.n_proofs} proofs, the first of them "
-                f"{never_given[0].id}, sample {never_given[0].sample}; start a new run with a --proofs file that has "
-                f"them, or count them as zero with: {command} --final"
-            )
-        if len(lacking) > len(never_given) or not never_given:
-            say(f"incomplete; go on with: {command}")
+        if session.sources.manifest.identity.proofs_sha256 is not None:
+            lacking = list(open_calls(session.sources))
+            never_given = [key for key in lacking if key.role == "policy"]
+            if never_given:
+                say(
+                    f"not given: {len(never_given)} of {session.sources.plan.n_proofs} proofs, the first of them "
+                    f"{never_given[0].id}, sample {never_given[0].sample}; start a new run with a --proofs file that "
+                    f"has them, or count them as zero with: {command} --final"
+                )
+                if len(lacking) == len(never_given):
+                    return
+        say(f"incomplete; go on with: {command}")
 
 
 def _spare_collector() -> None:
@@ -447,7 +447,7 @@ async def _take_back(session: "Session") -> None:
         write_derived(session.sources)
 
 
-def _retract(sources: "Sources") -> None:
-    from proverbench.runfolder import retract_derived
+def _begin_derived(sources: "Sources") -> None:
+    from proverbench.runfolder import begin_derived
 
-    retract_derived(sources)
+    begin_derived(sources)

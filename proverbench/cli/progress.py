@@ -85,23 +85,18 @@ class Display:
     def line(self) -> str:
         """The present state in one line."""
         parts = [f"{role} {count.answered}/{count.wanted}" for role, count in self._progress.stages.items()]
-        return ", ".join(
-            [
-                *parts,
-                f"{self.in_flight()} in flight",
-                *self._pauses(),
-                *self._in_batches(),
-                *self._money(),
-                self._time_left(),
-            ]
-        )
+        return ", ".join([*parts, f"{self.in_flight()} in flight", *self._words()])
+
+    def _words(self) -> list[str]:
+        """What is said beside the counts."""
+        return [*self._pauses(), *self._in_batches(), *self._money(), self._time_left()]
 
     def in_flight(self) -> int:
         """Calls that wait for their answer at this moment, over all endpoints."""
-        return sum(self._asking(role) for role in self._progress.stages)
+        return sum(self._awaiting(role) for role in self._progress.stages)
 
-    def _asking(self, role: Role) -> int:
-        return self._callers[role].state.asking[role] if role in self._callers else 0
+    def _awaiting(self, role: Role) -> int:
+        return self._callers[role].state.awaiting[role] if role in self._callers else 0
 
     def in_batches(self) -> int:
         """Calls in batches that are waited for."""
@@ -152,13 +147,12 @@ class Display:
                 role,
                 str(count.answered),
                 str(count.wanted),
-                str(self._asking(role)),
+                str(self._awaiting(role)),
                 str(caller.state.concurrency) if caller else "",
                 f"{count.valid / count.got:.0%}" if count.got else "",
                 str(count.unanswered or ""),
             )
-        words = [*self._pauses(), *self._in_batches(), *self._money(), self._time_left()]
-        return Group(table, Text(", ".join(words)))
+        return Group(table, Text(", ".join(self._words())))
 
 
 def _duration(seconds: float) -> str:

@@ -110,7 +110,7 @@ class EndpointState:
 
     in_flight: int = 0
     """Slots that are held."""
-    asking: Counter[str] = field(default_factory=Counter)
+    awaiting: Counter[str] = field(default_factory=Counter)
     """Role → attempts that wait for their answer; calls that wait to be asked again are not among them."""
     backing_off: int = 0
     concurrency: int = 0
@@ -120,7 +120,7 @@ class EndpointState:
     attempts: int = 0
     abandoned: int = 0
     paused_until: float = 0.0
-    """Monotonic time before which the server asked to be left alone."""
+    """Monotonic time before which the server asked to be left alone; 0 when it did not."""
     notes: list[str] = field(default_factory=list)
     """One-time remarks for the user, e.g. that the first reply had no finish reason."""
 

@@ -178,7 +178,7 @@ class EndpointCaller:
         call.attempts += 1
         self.state.attempts += 1
         number = self.state.attempts
-        self.state.asking[request.role] += 1
+        self.state.awaiting[request.role] += 1
         started = self._clock()
         watch = self.limiter.watch()
         reply: Reply | None = None
@@ -201,7 +201,7 @@ class EndpointCaller:
                 raise FatalEndpointError(str(exc), kind=exc.kind) from None
             raise
         finally:
-            self.state.asking[request.role] -= 1
+            self.state.awaiting[request.role] -= 1
             if watch and reply:
                 watch.accept()
             elif watch:

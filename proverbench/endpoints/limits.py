@@ -149,7 +149,6 @@ class Limiter:
         self._refused = range(0)
         """Numbers of the attempts from the first to the last of those that were refused without an answer between."""
         self._requests = Bucket(requests_per_minute, clock) if requests_per_minute else None
-        self._paused_until = 0.0
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
         self._alarm: asyncio.TimerHandle | None = None
@@ -229,8 +228,7 @@ class Limiter:
 
     def pause(self, seconds: float) -> None:
         """Begin nothing for so long (at most five minutes)."""
-        self._paused_until = max(self._paused_until, self._clock() + min(seconds, _MAX_PAUSE_S))
-        self.state.paused_until = self._paused_until
+        self.state.paused_until = max(self.state.paused_until, self._clock() + min(seconds, _MAX_PAUSE_S))
 
     def observe(self, quota: Quota) -> None:
         """Respect what the headers say is left: with nothing left, wait for the reset."""
@@ -286,10 +284,10 @@ class Limiter:
         if self.state.in_flight >= int(self._limit):
             return math.inf
         delay = 0.0
-        if self._paused_until:
-            delay = max(0.0, self._paused_until - self._clock())
+        if self.state.paused_until:
+            delay = max(0.0, self.state.paused_until - self._clock())
             if delay == 0.0:
-                self._paused_until = 0.0
+                self.state.paused_until = 0.0
         return max(delay, self._requests.wait_s()) if self._requests else delay
 
     def _serve(self) -> None:

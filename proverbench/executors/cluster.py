@@ -557,7 +557,7 @@ class ClusterPipeline:
             total.got = sum(count.got for count in new)
             total.answered = self._before[role] + total.got
             total.valid = sum(count.valid for count in new)
-            total.unanswered, total.failures = 0, {}
+            total.failures = {}
             for count in new:
                 for error, (calls, message) in count.failures.items():
                     total.fail(error, message, calls)
@@ -565,7 +565,7 @@ class ClusterPipeline:
             ends = [end for member in members if (end := member.endpoint(name)) is not None and member.shards]
             watched.state.concurrency = sum(end.concurrency for end in ends)
             watched.state.paused_until = time.monotonic() + max((end.pause_left_s for end in ends), default=0.0)
-            watched.state.asking = sum((Counter(end.asking) for end in ends), Counter())
+            watched.state.awaiting = sum((Counter(end.awaiting) for end in ends), Counter())
             notes = dict.fromkeys(note for m in members if m.report for note in m.report.notes)
             watched.state.notes += [note for note in notes if note not in watched.state.notes]
         for role_name, spending in self._spent.budget.roles.items():
@@ -583,15 +583,13 @@ class ClusterPipeline:
         count = None if report is None else report.stages.get(role)
         if count is None:
             return earlier
-        whole = StageCount(
+        return StageCount(
             wanted=count.wanted,
             answered=count.answered,
             got=count.answered - shard.known[role],
             valid=earlier.valid + count.valid,
+            failures=count.failures,
         )
-        for error, (calls, message) in count.failures.items():
-            whole.fail(error, message, calls)
-        return whole
 
     async def _absorb_finished(self) -> None:
         while self._finished:

@@ -109,7 +109,7 @@ class EndpointReport:
     """What one worker does at an endpoint."""
 
     in_flight: int
-    asking: Mapping[str, int]
+    awaiting: Mapping[str, int]
     """Role → attempts that wait for their answer."""
     waiting: int
     slots: int

@@ -90,7 +90,7 @@ class ShardWorker:
         endpoints = {
             name: EndpointReport(
                 in_flight=caller.state.in_flight,
-                asking=caller.state.asking,
+                awaiting=caller.state.awaiting,
                 waiting=caller.limiter.waiting,
                 slots=caller.limiter.ceiling,
                 concurrency=caller.state.concurrency,

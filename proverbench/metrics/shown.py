@@ -37,6 +37,16 @@ def shown_interval(interval: Mapping[str, Any] | None) -> Shown | None:
     return Shown(interval["low"], interval["high"], NARROW if interval.get("unreliable") else "")
 
 
+def intervals_in(result: Any) -> Iterator[Mapping[str, Any]]:
+    """Every interval of a nested result: whatever stands under the name ``interval``."""
+    if isinstance(result, dict):
+        for name, part in result.items():
+            yield from [part] if name == "interval" and part is not None else intervals_in(part)
+    elif isinstance(result, list):
+        for part in result:
+            yield from intervals_in(part)
+
+
 def footnotes(intervals: Iterable[Mapping[str, Any] | None]) -> Iterator[str]:
     """What the marks say that these intervals are shown with."""
     marks = {shown.mark for shown in map(shown_interval, intervals) if shown is not None}

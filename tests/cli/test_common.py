@@ -164,7 +164,7 @@ class TestForeignText:
 
     def test_progress_in_words(self):
         progress = Progress({"policy": StageCount(8, 4), "verifier": StageCount(64, 3)})
-        state = EndpointState(asking=Counter(policy=1, verifier=2), backing_off=5)
+        state = EndpointState(awaiting=Counter(policy=1, verifier=2), backing_off=5)
         caller = SimpleNamespace(state=state)
         spent = Spent(Manifest(identity=Identity(task="prover"), extent=Extent(rows=8)))
         stopping = []

@@ -99,7 +99,7 @@ async def test_a_refusal_now_and_then_costs_little(ceiling):
         else:
             limiter.accepted()
     assert limiter.state.concurrency >= 0.5 * ceiling
-    assert limiter._paused_until == 0.0
+    assert limiter.state.paused_until == 0.0
 
 
 @pytest.mark.parametrize(("ceiling", "capacity"), [(64, 16), (1000, 100), (200, 150)])
@@ -166,7 +166,7 @@ async def test_refusals_come_sooner_than_answers(share, paused):
     for attempt in range(1000):
         if rng.random() < share:
             limiter.overloaded(5.0, attempt=attempt)
-    assert (limiter._paused_until > 0.0) == paused
+    assert (limiter.state.paused_until > 0.0) == paused
 
 
 async def test_a_pause_holds_everyone():
