@@ -1,5 +1,7 @@
 """Exact search: the k best rows by score, ties by row. No approximate index."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +13,9 @@ Scores = NDArray[np.floating]
 BLOCK_BYTES = 32 << 20
 """How large the block of scores may be that is held at once: larger ones leave the cache before they are looked at."""
 _MARGIN = 32
-"""Candidates kept beyond k until they are scored again; see :func:`exact_top_k`."""
+"""How many near ties beyond k are carried along before they are told apart in double precision."""
+_DENSE = 1 / 8
+"""From this share of a block on, candidates are taken query by query, which needs no list of all of them."""
 
 
 def top_k_of(scores: Scores, k: int) -> Rows:
@@ -35,13 +39,14 @@ def exact_top_k(
     Documents are taken in blocks, so memory is bounded by ``block_bytes`` of scores and what has been kept, whatever
     the corpus; a memory-mapped or float16 matrix is read a block at a time.
 
-    A matrix product rounds one and the same row differently in different places of a block. So that equal documents
-    tie exactly, and neither blocks nor threads change a list, a few more than ``k`` candidates are kept and their
-    products computed once more in double precision, one by one; those decide the order.
+    A matrix product in single precision rounds one and the same row differently in different places of a block, and
+    otherwise on another processor. So that equal documents tie exactly, and neither blocks, threads nor the machine
+    change a list, no document is dropped that rounding alone may have put behind another: within the error bound of
+    :func:`_rounding` candidates are told apart by products in double precision, summed one by one.
 
     Args:
-        queries: Shape (n_queries, dim), float32.
-        documents: Vectors of dimension dim, float32 or float16.
+        queries: L2-normalised (or zero), shape (n_queries, dim), float32.
+        documents: L2-normalised (or zero) vectors of dimension dim, float32 or float16.
         k: How many to find.
         block_bytes: Bound on the block of scores.
 
@@ -54,7 +59,8 @@ def exact_top_k(
         return np.zeros((n_queries, k), dtype=np.int64), np.zeros((n_queries, k))
     queries32 = np.ascontiguousarray(queries, dtype=np.float32)
     block = max(1, block_bytes // (4 * n_queries))
-    best = _Best(n_queries, min(k + _MARGIN, n_documents))
+    exact = _Exact(queries32, documents)
+    best = _Best(exact, n_queries, k, slack=2 * _rounding(queries32.shape[1]))
     buffer = np.empty((n_queries, min(block, n_documents)), dtype=np.float32)
     for start in range(0, n_documents, block):
         part = np.asarray(documents.block(start, start + block), dtype=np.float32)
@@ -63,40 +69,75 @@ def exact_top_k(
         )
         np.matmul(queries32, part.T, out=scores)
         best.take(scores, start)
-    return _order(queries32, documents, best.rows(), k)
+    return best.in_order()
+
+
+def _rounding(dim: int) -> float:
+    """Return a bound on the error of an inner product of two vectors of length 1, computed in float32 in any order.
+
+    That is gamma_n = n u / (1 - n u) for n = ``dim`` terms and the unit roundoff u (N. J. Higham, Accuracy and
+    Stability of Numerical Algorithms, 2nd ed., 2002, section 3.1); a hundredth more for lengths that are only about 1.
+    """
+    n_u = dim * float(np.finfo(np.float32).eps) / 2
+    return 1.01 * n_u / (1 - n_u)
+
+
+@dataclass(frozen=True, slots=True)
+class _Exact:
+    """Inner products in double precision, in which equal documents are equal."""
+
+    queries: Scores
+    documents: VectorView
+
+    def products(self, query: int, rows: Rows) -> NDArray[np.float64]:
+        # einsum adds up each row by itself and in one order, which a BLAS product does not promise.
+        vectors = self.documents.take(rows).astype(np.float64)
+        found: NDArray[np.float64] = np.einsum("ij,j->i", vectors, self.queries[query].astype(np.float64))
+        return found
 
 
 class _Best:
-    """The best rows of each query so far: a sorted table, and candidates that wait to be merged into it."""
+    """For each query all rows seen so far that may be among its ``k`` best, and candidates that wait to be compared."""
 
-    def __init__(self, n_queries: int, keep: int) -> None:
-        self._keep = keep
-        self._scores = np.full((n_queries, keep), -np.inf, dtype=np.float32)
-        self._rows = np.full((n_queries, keep), -1, dtype=np.int64)
-        self._threshold = np.full(n_queries, -np.inf, dtype=np.float32)
+    def __init__(self, exact: _Exact, n_queries: int, k: int, *, slack: float) -> None:
+        self._exact = exact
+        self._k = k
+        self._slack = np.float32(slack)
+        self._rows = [np.empty(0, dtype=np.int64) for _ in range(n_queries)]
+        self._scores = [np.empty(0, dtype=np.float32) for _ in range(n_queries)]
+        self._floor = np.full(n_queries, -np.inf, dtype=np.float32)
+        """A score below this is certainly not among the k best."""
         self._waiting: list[tuple[Rows, Rows, Scores]] = []
         self._n_waiting = 0
 
     def take(self, scores: Scores, start: int) -> None:
         """Look at a block whose first column is document ``start``."""
-        if not np.isfinite(self._threshold).all():
-            # Nothing to compare with yet: without this the whole first block would be candidates.
-            self._seed(scores, start)
-            return
-        # A later row of equal score loses to an earlier one, so only a strictly better score can enter.
-        flat = np.flatnonzero(scores > self._threshold[:, None])
-        if not len(flat):
-            return
-        which, columns = np.divmod(flat, scores.shape[1])
-        self._waiting.append((which, columns + start, scores[which, columns]))
-        self._n_waiting += len(flat)
-        if self._n_waiting >= self._scores.size:
+        may_enter = scores >= self._floor[:, None]
+        n_entering = int(np.count_nonzero(may_enter))
+        if n_entering > _DENSE * scores.size:  # the first block, or one of near ties
             self._merge()
+            for query, of_query in enumerate(scores):
+                columns = np.flatnonzero(of_query >= max(self._floor[query], self._floor_of(of_query)))
+                self._merge_one(query, of_query[columns], columns + start)
+        elif n_entering:
+            which, columns = np.divmod(np.flatnonzero(may_enter), scores.shape[1])
+            self._waiting.append((which, columns + start, scores[which, columns]))
+            self._n_waiting += n_entering
+            if self._n_waiting >= len(self._rows) * (self._k + _MARGIN):
+                self._merge()
 
-    def _seed(self, scores: Scores, start: int) -> None:
-        for query in range(len(scores)):
-            columns = top_k_of(scores[query], self._keep)
-            self._merge_one(query, scores[query, columns], columns + start)
+    def in_order(self) -> tuple[Rows, Scores]:
+        """Return the ``k`` best rows of each query, best first, ties by row, and their scores; both (n_queries, k)."""
+        self._merge()
+        found = [self._cut(query, rows) for query, rows in enumerate(self._rows)]
+        return np.array([rows for rows, _ in found]), np.array([products for _, products in found])
+
+    def _floor_of(self, scores: Scores) -> np.float32:
+        """Return below what none of these scores can be one of the k best, as far as these tell."""
+        if len(scores) < self._k:
+            return np.float32(-np.inf)
+        kth: np.float32 = np.partition(scores, len(scores) - self._k)[len(scores) - self._k]
+        return kth - self._slack
 
     def _merge(self) -> None:
         if not self._n_waiting:
@@ -104,36 +145,27 @@ class _Best:
         which = np.concatenate([part[0] for part in self._waiting])
         rows = np.concatenate([part[1] for part in self._waiting])
         scores = np.concatenate([part[2] for part in self._waiting])
-        order = np.argsort(which, kind="stable")  # rows stay ascending within a query
+        order = np.argsort(which, kind="stable")
         which, rows, scores = which[order], rows[order], scores[order]
-        bounds = np.searchsorted(which, np.arange(len(self._scores) + 1))
+        bounds = np.searchsorted(which, np.arange(len(self._rows) + 1))
         for query in np.flatnonzero(np.diff(bounds)):
             part = slice(bounds[query], bounds[query + 1])
             self._merge_one(int(query), scores[part], rows[part])
         self._waiting, self._n_waiting = [], 0
 
     def _merge_one(self, query: int, scores: Scores, rows: Rows) -> None:
-        all_scores = np.concatenate([self._scores[query], scores])
-        all_rows = np.concatenate([self._rows[query], rows])
-        chosen = top_k_of(all_scores, self._keep)
-        self._scores[query] = all_scores[chosen]
-        self._rows[query] = all_rows[chosen]
-        self._threshold[query] = self._scores[query, -1]
+        scores = np.concatenate([self._scores[query], scores])
+        rows = np.concatenate([self._rows[query], rows])
+        self._floor[query] = self._floor_of(scores)
+        kept = scores >= self._floor[query]
+        scores, rows = scores[kept], rows[kept]
+        if len(rows) > self._k + _MARGIN:
+            kept = np.isin(rows, self._cut(query, rows)[0])
+            scores, rows = scores[kept], rows[kept]
+        self._scores[query], self._rows[query] = scores, rows
 
-    def rows(self) -> Rows:
-        """Return the candidates of each query, shape (n_queries, keep)."""
-        self._merge()
-        return self._rows
-
-
-def _order(queries: Scores, documents: VectorView, candidates: Rows, k: int) -> tuple[Rows, Scores]:
-    """Order candidates by their inner product in double precision, ties by row, and keep ``k``."""
-    rows = np.empty((len(queries), k), dtype=np.int64)
-    scores = np.empty((len(queries), k))
-    for query, found in enumerate(candidates):
-        ascending = np.sort(found)
-        # einsum adds up each row by itself and in one order, which a BLAS product does not promise.
-        products = np.einsum("ij,j->i", documents.take(ascending).astype(np.float64), queries[query].astype(np.float64))
-        chosen = top_k_of(products, k)
-        rows[query], scores[query] = ascending[chosen], products[chosen]
-    return rows, scores
+    def _cut(self, query: int, rows: Rows) -> tuple[Rows, NDArray[np.float64]]:
+        """Return the ``k`` best of these rows, best first, and their products in double precision."""
+        products = self._exact.products(query, rows)
+        chosen = top_k_of(products, self._k)
+        return rows[chosen], products[chosen]

@@ -172,6 +172,22 @@ def test_keys_walk_through_the_proofs(opened, prover_page):
     page.page.wait_for_selector(".overview")
 
 
+def test_a_key_that_follows_at_once_on_closing_the_help_counts(opened, prover_page):
+    """Until the next frame the closed dialog has the focus still."""
+    page = opened(prover_page, "#/proofs")
+    page.page.keyboard.press("?")
+    focused = page.page.evaluate(
+        """() => {
+          document.querySelector("dialog").close();
+          const focused = document.activeElement;
+          focused.dispatchEvent(new KeyboardEvent("keydown", { key: "o", bubbles: true }));
+          return focused.closest("dialog") !== null;
+        }"""
+    )
+    assert focused, "the browser moves the focus at once: this test shows nothing"
+    page.page.wait_for_selector(".overview")
+
+
 def test_mathematics_is_typeset(opened, judge_page):
     page = opened(judge_page, "#/proofs")
     assert page.page.locator(".left .math .katex").count() > 3

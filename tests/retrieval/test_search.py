@@ -51,6 +51,21 @@ def test_equal_documents_tie_by_row_wherever_they_stand() -> None:
     assert rows.tolist() == [list(range(200))] * 3
 
 
+@pytest.mark.parametrize("share", [1.0, 0.3, 0.02])
+def test_near_ties_are_told_apart_exactly_wherever_they_stand(share: float) -> None:
+    """Documents that differ in their last bit: single precision cannot order them, whatever machine computes it."""
+    rng = np.random.Generator(np.random.PCG64(11))
+    documents = normalised(rng.normal(size=(4000, 384)))
+    near = rng.random(len(documents)) < share
+    documents[near] = documents[near][0]
+    where = rng.integers(0, 384, size=len(documents))
+    chosen = np.flatnonzero(near)
+    documents[chosen, where[near]] = np.nextafter(documents[chosen, where[near]], np.float32(2))
+    queries = np.concatenate([documents[near][:1], normalised(rng.normal(size=(2, 384)))])
+    rows, _ = exact_top_k(queries, in_memory(documents), 20, block_bytes=3 * 4 * 97)
+    assert rows.tolist() == brute(queries, documents, 20)
+
+
 def test_a_view_of_scattered_rows_is_searched_in_its_own_order() -> None:
     store = normalised(np.eye(5, 4) + 0.1)
     view = VectorView(store, np.array([3, 0, 3, 1]))

@@ -1106,7 +1106,7 @@
     drawRows();
     reveal(item);
     if (head.files && !(await PB.has(item.chunk))) {
-      if (reader.current !== item) return;
+      if (reader.current !== item || !reader.node.isConnected) return; // somebody went elsewhere meanwhile
       const file = head.files.find(([, from, to]) => item.chunk >= from && item.chunk < to)[0];
       location.href = file + location.hash;
       return;
@@ -1115,6 +1115,7 @@
     try {
       content = await PB.chunk(item.chunk, head.version);
     } catch (error) {
+      if (reader.current !== item) return;
       reader.pane.replaceChildren(h("p", { class: "callout bad" }, `This proof could not be read: ${error.message}`));
       return;
     }
@@ -1380,10 +1381,12 @@
 
   // ------------------------------------------------------------ addresses and keys
 
+  let routes = 0;
   async function route() {
+    const mine = ++routes;
     document.documentElement.dataset.ready = "no";
     await show();
-    document.documentElement.dataset.ready = "yes";
+    if (mine === routes) document.documentElement.dataset.ready = "yes";
   }
 
   async function show() {
@@ -1444,7 +1447,8 @@
   }
 
   function onKey(event) {
-    const typing = event.target.closest?.("input, select, textarea, dialog");
+    // A dialog that was closed may keep the focus until the next frame is drawn.
+    const typing = event.target.closest?.("input, select, textarea, dialog[open]");
     if (event.key === "Escape" && event.target === reader?.search) event.target.blur();
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
     const reading = reader?.node.isConnected;
