@@ -26,6 +26,8 @@ EXIT_SIGTERM = 143
 EXIT_OF_SIGNAL: dict[int, int] = {signal.SIGINT: EXIT_SIGINT, signal.SIGTERM: EXIT_SIGTERM, signal.SIGHUP: 129}
 """The signals that end a run tidily, and how its process then ends."""
 _AGAIN_S = 0.01
+_GONE_S = 1.0
+"""How long a killed process is waited for: one that nobody reaps never goes."""
 
 
 class OutputError(Exception):
@@ -150,10 +152,24 @@ def ending_tidily() -> Iterator[None]:
     sys.unraisablehook = swallowed
     try:
         yield
+    except (KeyboardInterrupt, SystemExit):
+        _end_children()
+        raise
     finally:
         sys.unraisablehook = report
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _end_children() -> None:
+    """Kill what still runs: a signal may have come after a child started, before anybody waited for its end."""
+    import psutil
+
+    children = psutil.Process().children(recursive=True)
+    for child in children:
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
+    psutil.wait_procs(children, timeout=_GONE_S)
 
 
 class CommandGroup(HandlesErrors, click.Group):

@@ -9,10 +9,12 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
 import click
+import psutil
 import pytest
 
 from proverbench.budget import Spent
@@ -283,6 +285,30 @@ with ending_tidily(), tempfile.TemporaryDirectory(dir="."):
         assert [path.name for path in tmp_path.iterdir()] == ["pid"]
         with pytest.raises(ProcessLookupError):
             os.kill(int((tmp_path / "pid").read_text()), 0)
+
+    @pytest.mark.parametrize(("which", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, -signal.SIGINT)])
+    def test_ending_tidily_before_anybody_waits(self, tmp_path, which, code):
+        """A signal may come when a child is there already, and its parent does not know it yet."""
+        program = f"""
+import os, subprocess
+from proverbench.cli.common import ending_tidily
+with ending_tidily():
+    subprocess.Popen(["bash", "-c", "sleep 60 & echo $! > pid; wait"])
+    while not os.path.exists("pid") or not os.path.getsize("pid"):
+        pass
+    os.kill(os.getpid(), {int(which)})
+"""
+        ended = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            timeout=30,
+            check=False,
+        )
+        assert ended.returncode == code
+        with suppress(psutil.NoSuchProcess):
+            assert psutil.Process(int((tmp_path / "pid").read_text())).status() == psutil.STATUS_ZOMBIE
 
     def test_ending_tidily_in_a_finaliser(self, tmp_path):
         """Python drops what is raised there; the command ends all the same, and says so once."""
