@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -19,6 +19,7 @@ from proverbench.metrics.agreement import human_agreement, repeat_agreement, ste
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.breakdown import breakdown
 from proverbench.metrics.comparison import compare_runs
+from proverbench.metrics.shown import FOOTNOTES, shown_interval
 from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_curve
 from proverbench.parsing import decode_field, error_items
 from proverbench.records import CallKey, CallLine, Judgment, Manifest, Problem, ProofRecord, Row, Summary
@@ -114,6 +115,7 @@ class Report:
         self.n_chunks = len(self._chunks)
         self.head: dict[str, Any] = {
             "made_by": SCORED_BY,
+            "marks": FOOTNOTES,
             "runs": [_overview(run) for run in self._runs],
             "comparisons": list(_comparisons(self._runs)),
             "published": _published(self._runs) if published else None,
@@ -346,7 +348,7 @@ def _split(run: _Run, name: str) -> dict[str, Any]:
         "completed_records": split.completed_records,
         "complete": split.complete,
         "metrics": split.metrics,
-        "intervals": split.intervals,
+        "intervals": {metric: _shown(interval) for metric, interval in (split.intervals or {}).items()},
         "bounds": split.bounds,
     }
     if split.metrics is not None:
@@ -380,11 +382,15 @@ def _plots(run: _Run, arrays: JudgmentArrays) -> dict[str, Any]:
 
 def _light(row: dict[str, Any]) -> dict[str, Any]:
     """A row whose interval is kept as far as it is shown."""
-    interval = row.get("interval")
-    if interval is not None:
-        kept = {name: interval[name] for name in ("low", "high", "n", "unreliable", "wilson") if name in interval}
-        return row | {"interval": kept}
-    return row
+    return row | {"interval": _shown(row["interval"])} if "interval" in row else row
+
+
+def _shown(interval: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The interval that people are shown: its ends, its mark, why it bears one, and the number of problems."""
+    shown = shown_interval(interval)
+    if interval is None or shown is None:
+        return None
+    return {**shown._asdict(), "why": interval.get("unreliable"), "n": interval.get("n")}
 
 
 # ---------------------------------------------------------------- several runs

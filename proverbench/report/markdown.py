@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from proverbench.metrics.shown import shown_interval
+from proverbench.metrics.shown import FOOTNOTES
 
 HEADLINE_ROWS = {
     "prover": ("pessimistic", "pass_any_sample", "generation_failure_rate", "verifier_valid_rate"),
@@ -79,8 +79,8 @@ def _footnotes(run: Mapping[str, Any]) -> Iterator[str]:
         yield f"- unanswered, {role}: {count}"
     if run["closed_unanswered"]:
         yield f"- {run['closed_unanswered']} unanswered calls were closed as zero credit (`--final`)"
-    if any(i.get("unreliable") for s in run["splits"].values() for i in (s["intervals"] or {}).values()):
-        yield "- \\* Wilson interval: few problems, or nearly all or none succeed"
+    shown = {i["mark"] for split in run["splits"].values() for i in split["intervals"].values() if i is not None}
+    yield from (f"- {escape(text)}" for mark, text in FOOTNOTES.items() if mark in shown)
     yield from (f"- {escape(warning)}" for warning in run["warnings"])
     yield f"- run `{run['run_id'][:16]}`, data SHA-256 `{run['data_sha256'][:16]}`"
 
@@ -99,7 +99,7 @@ def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:
                 escape(row["first"]),
                 escape(row["second"]),
                 f"{100 * row['difference']:+.1f}",
-                "–" if row["interval"]["low"] is None else "{:.1f} to {:.1f}".format(*_ends(row["interval"])),
+                "–" if row["interval"] is None else _ends(row["interval"], "{:.1f} to {:.1f}"),
                 "< 0.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}",
                 escape(row["verdict"]),
             ]
@@ -132,19 +132,13 @@ def score(split: Mapping[str, Any], metric: str) -> str:
     value = (split["metrics"] or {}).get(metric)
     if value is None:
         return "–"
-    interval = (split["intervals"] or {}).get(metric)
-    if interval is None or interval["low"] is None:
-        return f"{100 * value:.1f}"
-    mark = "\\*" if interval.get("unreliable") else ""
-    low, high = _ends(interval)
-    return f"{100 * value:.1f} [{low:.1f}, {high:.1f}]{mark}"
+    interval = split["intervals"].get(metric)
+    return f"{100 * value:.1f}" + ("" if interval is None else _ends(interval, " [{:.1f}, {:.1f}]"))
 
 
-def _ends(interval: Mapping[str, Any]) -> tuple[float, float]:
-    """Both ends in percent; the caller made sure that there are some."""
-    shown = shown_interval(interval)
-    assert shown is not None
-    return 100 * shown.low, 100 * shown.high
+def _ends(interval: Mapping[str, Any], shape: str) -> str:
+    """Both ends in percent, with the interval's mark."""
+    return shape.format(100 * interval["low"], 100 * interval["high"]) + escape(interval["mark"])
 
 
 def _table(head: list[str], rows: list[list[str]]) -> Iterator[str]:

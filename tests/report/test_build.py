@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from proverbench.errors import RunMismatchError
+from proverbench.metrics.shown import shown_interval
 from proverbench.records import CallKey
 from proverbench.report.build import ACCEPTS, INVALID_FROM, MISSING, open_runs, published_table
 from proverbench.runfolder import RunFolder
@@ -66,7 +67,9 @@ def test_the_head_is_the_summary_and_recomputes_nothing():
     summary = json.loads((DATA / "prover" / "summary.json").read_bytes())
     for name, split in summary["splits"].items():
         assert run["splits"][name]["metrics"] == split["metrics"]
-        assert run["splits"][name]["intervals"] == split["intervals"]
+        for metric, interval in split["intervals"].items():
+            shown = run["splits"][name]["intervals"][metric]
+            assert (shown["low"], shown["high"], shown["mark"]) == shown_interval(interval)
     assert run["invalid"] == summary["invalid"]
     assert run["missing"] == {}
     curve = [row for row in run["splits"]["all"]["plots"]["voting"] if "pessimistic" in row["rules"]]

@@ -168,24 +168,17 @@
 
   // ------------------------------------------------------------ scores and intervals
 
-  /* The interval to show: where the bootstrap is not to be trusted, Wilson's. */
-  function range(interval) {
-    const chosenOne = interval?.unreliable && interval.wilson ? interval.wilson : interval;
-    return chosenOne && chosenOne.low !== null && chosenOne.low !== undefined ? [chosenOne.low, chosenOne.high] : null;
-  }
-
-  const between = (interval) => {
-    const ends = range(interval);
-    return ends ? `${(100 * ends[0]).toFixed(1)} to ${(100 * ends[1]).toFixed(1)} %` : "no interval";
-  };
+  const range = (interval) => (interval ? [interval.low, interval.high] : null);
+  const between = (interval) => (interval ? `${(100 * interval.low).toFixed(1)} to ${(100 * interval.high).toFixed(1)}` : null);
+  const aboutInterval = (interval) => (interval ? [interval.n ? `95 % interval, ${plural(interval.n, "problem")}` : "95 % interval", interval.why].filter(Boolean).join("; ") : null);
+  const footnotes = (intervals) => Object.entries(head.marks).filter(([mark]) => intervals.some((interval) => interval?.mark === mark)).map(([, says]) => says);
 
   function score(value, interval, { digits = 1 } = {}) {
-    const ends = range(interval);
     return h(
       "span",
-      { class: "score", title: interval?.unreliable ? `Wilson interval, because ${interval.unreliable}` : interval ? `95 % interval, ${plural(interval.n, "problem")}` : null },
+      { class: "score", title: aboutInterval(interval) },
       percent(value, digits),
-      ends ? h("span", { class: "ends" }, ` [${(100 * ends[0]).toFixed(1)}, ${(100 * ends[1]).toFixed(1)}]${interval.unreliable ? "*" : ""}`) : null,
+      interval ? h("span", { class: "ends" }, ` [${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]${interval.mark}`) : null,
     );
   }
 
@@ -296,8 +289,11 @@
       title,
       h("p", { class: "name", title: METRICS[metric][1] }, label(metric)),
       h("p", { class: "big" }, percent(value)),
-      h("p", { class: "ci" }, "95 % interval ", h("b", null, between(interval)), interval?.unreliable ? h("span", { title: interval.unreliable }, " (Wilson*)") : null),
+      interval
+        ? h("p", { class: "ci", title: aboutInterval(interval) }, "95 % interval ", h("b", null, `${between(interval)} %`), interval.mark)
+        : h("p", { class: "ci" }, "no interval"),
       intervalBar(value, interval),
+      footnotes([interval]).map((says) => h("p", { class: "small" }, says)),
       bounds && bounds.high - bounds.low > 0.0005
         ? h("p", { class: "small" }, `${percent(bounds.high)} had ${bounds.invalid === 1 ? "the invalid judgment" : `all ${number(bounds.invalid)} invalid judgments`} been in its favour`)
         : null,
@@ -378,13 +374,13 @@
     const withScores = splits.filter(([, split]) => split.metrics);
     if (!withScores.length) return null;
     const names = Object.keys(withScores[0][1].metrics);
-    const unreliable = withScores.some(([, split]) => Object.values(split.intervals ?? {}).some((interval) => interval.unreliable));
+    const marked = footnotes(withScores.flatMap(([, split]) => Object.values(split.intervals ?? {})));
     return h(
       "details",
       { class: "all-metrics", open: run.task === "verifier" },
       h("summary", null, "Every metric, with intervals and bounds"),
       table({
-        caption: `95 % intervals over problems. Defined in docs/metrics.md.${unreliable ? " * Wilson interval, where the bootstrap cannot be trusted: few problems, or nearly all or none succeed." : ""}`,
+        caption: ["95 % intervals over problems. Defined in docs/metrics.md.", ...marked].join(" "),
         sortable: false,
         columns: [
           { key: "metric", label: "Metric", show: (row) => h("span", { title: METRICS[row.metric]?.[1] }, METRICS[row.metric] ? [label(row.metric), " ", h("code", null, row.metric)] : row.metric) },
@@ -468,7 +464,7 @@
             { key: "first", label: "First" },
             { key: "second", label: "Second" },
             { key: "difference", label: "Difference", numeric: true, show: (row) => `${row.difference > 0 ? "+" : ""}${(100 * row.difference).toFixed(1)}` },
-            { key: "interval", label: "95 % interval", numeric: true, value: (row) => row.interval?.low, show: (row) => (row.interval?.low === null || !row.interval ? "–" : `${(100 * row.interval.low).toFixed(1)} to ${(100 * row.interval.high).toFixed(1)}`) },
+            { key: "interval", label: "95 % interval", numeric: true, value: (row) => row.interval?.low, show: (row) => (row.interval ? `${between(row.interval)}${row.interval.mark}` : "–") },
             { key: "p_holm", label: "p (Holm)", numeric: true, show: (row) => (row.p_holm < 0.001 ? "< 0.001" : row.p_holm.toFixed(3)) },
             { key: "verdict", label: "So" },
           ],
