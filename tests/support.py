@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +35,24 @@ def run_process(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = 
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def grows_too_fast(once: Callable[[], object], twice: Callable[[], object]) -> bool:
+    """Whether twice the work takes more than three times the CPU time; a quadratic step takes four times.
+
+    Give it enough for a quadratic step to cost far more than the hundredth of a second that is allowed. A suspicion is
+    looked into again, with more repetitions: the machine may have been busy.
+    """
+    return all(_cpu_s(twice, best_of) > 3 * _cpu_s(once, best_of) + 0.01 for best_of in (1, 3, 10))
+
+
+def _cpu_s(work: Callable[[], object], best_of: int) -> float:
+    times = []
+    for _ in range(best_of):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return min(times)
 
 
 def write_config(path: Path, base_url: str, *, concurrency: int = 16, more: str = "", model: str = "m") -> Path:

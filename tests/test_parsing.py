@@ -1,6 +1,5 @@
 import json
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from proverbench.parsing import (
     read_steps,
 )
 from proverbench.records import LEVEL_SCORES, Verdict
+from tests.support import grows_too_fast
 
 VECTORS = json.loads((Path(__file__).parent / "data" / "vectors" / "parser.json").read_text("utf-8"))
 PUBLISHED = Path(__file__).parents[2] / "shared" / "data" / "published-run"
@@ -420,38 +420,23 @@ def everything(text: str) -> None:
     error_items(text)
 
 
-def cpu_seconds(text: str, best_of: int = 1) -> float:
-    times = []
-    for _ in range(best_of):
-        start = time.process_time()
-        everything(text)
-        times.append(time.process_time() - start)
-    return min(times)
-
-
-def grows_too_fast(once: str, twice: str) -> bool:
-    """Whether the text of double length takes more than three times as long; a quadratic step takes four times."""
-    # A quadratic step on such sizes costs far more than the hundredth of a second allowed. A first suspicion is looked
-    # into again, with more repetitions: the machine may have been busy.
-    return all(cpu_seconds(twice, best_of) > 3 * cpu_seconds(once, best_of) + 0.01 for best_of in (1, 3, 10))
-
-
 SURROUNDINGS = [("", ""), ("<step>x", "x"), ("<assessment>", ""), ("<step>", ">"), ("</step", ""), ("<step>a>", "!")]
 SURROUNDINGS += [(verdict()[:-30], verdict()[-20:]), ("<level>", "!"), ("<think", "!"), ("</", "!"), ("\\end", "")]
 
 
 @pytest.mark.parametrize(("before", "after"), SURROUNDINGS, ids=repr)
 def test_time_is_linear(before: str, after: str) -> None:
-    def text(unit: str, size: int) -> str:
-        return before + unit * (size // len(unit)) + after
+    def reading(unit: str, size: int) -> Callable[[], None]:
+        return lambda: everything(before + unit * (size // len(unit)) + after)
 
-    assert [unit for unit in UNITS if grows_too_fast(text(unit, 40_000), text(unit, 80_000))] == []
+    assert [unit for unit in UNITS if grows_too_fast(reading(unit, 40_000), reading(unit, 80_000))] == []
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("unit", UNITS)
 def test_time_is_linear_in_megabytes(unit: str) -> None:
-    assert not grows_too_fast(unit * (500_000 // len(unit)), unit * (1_000_000 // len(unit)))
+    once, twice = (unit * (size // len(unit)) for size in (500_000, 1_000_000))
+    assert not grows_too_fast(lambda: everything(once), lambda: everything(twice))
 
 
 # --- Display ----------------------------------------------------------------------------------------------------------

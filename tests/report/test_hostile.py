@@ -1,7 +1,6 @@
 """What models and datasets write is hostile text: it stays text, runs nothing, calls nothing, hides nothing."""
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -113,10 +112,8 @@ def test_hostile_names_in_overview_filters_links_and_calls(opened, hostile_page)
 
 
 def test_hostile_proof_does_not_stall_the_page(opened, hostile_page):
-    start = time.monotonic()
-    page = opened(hostile_page, "#/proofs")
+    page = opened(hostile_page, "#/proofs")  # which gives up after 10 seconds: a page that loops needs minutes
     page.until(lambda: page.page.locator("html[data-typeset=no]").count() == 0)
-    assert time.monotonic() - start < 20  # a page that loops or takes quadratic time needs minutes
 
 
 def test_the_policy_refuses_script_request_and_markup(browser, hostile_page):
