@@ -1,16 +1,13 @@
 """Saved runs as the statistics need them: named, complete, as arrays, with what their calls cost."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from proverbench.endpoints.money import cost
-from proverbench.endpoints.usage import normalise_usage
 from proverbench.errors import RunMismatchError
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.voting import Cost
-from proverbench.records import GIVEN, Manifest, Summary, Task
+from proverbench.records import Manifest, Summary, Task
 from proverbench.runfolder import RunFolder
 
 EMPTY_SHARD = "this shard has no problems; `proverbench merge` joins it with the others"
@@ -81,35 +78,24 @@ def open_runs(paths: Sequence[Path], *, split: str = "all") -> list[SavedRun]:
 def call_cost(run: RunFolder) -> Cost | None:
     """What writing and judging a proof cost on average over the whole run: in US dollars if all is priced, else tokens.
 
-    Means are over calls whose usage the provider told.
+    Means are over calls whose usage the provider told; a batch's calls count at their share of the price.
 
     Returns:
         None when nothing is known of a role.
     """
-    identity, operation = run.manifest.identity, run.manifest.operation
-    asked = [role for role in ("policy", "verifier") if role in identity.roles and identity.roles[role].kind != GIVEN]
-    from proverbench.config import Prices  # pydantic: only where prices are read
+    from proverbench.budget import Spent  # pydantic: only where prices are read
 
-    prices = {role: Prices.model_validate(table) for role, table in (operation.get("prices") or {}).items()}
-    told: Counter[str] = Counter()
-    tokens: Counter[str] = Counter()
-    dollars = dict.fromkeys(asked, 0.0)
-    unpriced: set[str] = set()
-    for line in run.calls():
-        usage = normalise_usage(line.usage)
-        if line.role in dollars and usage is not None:
-            told[line.role] += 1
-            tokens[line.role] += usage.total
-            known = cost(usage, prices.get(line.role))
-            dollars[line.role] += known.usd
-            if known.at_least:
-                unpriced.add(line.role)
-    if not all(told[role] for role in asked):
+    spent = Spent.of(run.sources).budget.roles
+    asked = {role: spent[role] for role in ("policy", "verifier") if role in spent}
+    if not all(spending.told for spending in asked.values()):
         return None
-    in_tokens = {role: float(tokens[role]) for role in asked}
-    for unit, spent in (("USD", {} if unpriced else dollars), ("tokens", in_tokens)):
-        if any(spent.values()):
-            means = {role: total / told[role] for role, total in spent.items()}
+    dollars = {role: spending.known for role, spending in asked.items()}
+    priced = not any(known.at_least for known in dollars.values())
+    in_dollars = {role: known.usd for role, known in dollars.items()} if priced else {}
+    in_tokens = {role: float(spending.usage.total) for role, spending in asked.items()}
+    for unit, totals in (("USD", in_dollars), ("tokens", in_tokens)):
+        if any(totals.values()):
+            means = {role: total / asked[role].told for role, total in totals.items()}
             return Cost(unit=unit, per_proof=means.get("policy", 0.0), per_judgment=means.get("verifier", 0.0))
     return None
 

@@ -167,6 +167,20 @@ class TestEqualToADirectRun:
         assert any(len(content) + 2_000 > 4_500 for content in files)
         compare(command, server)
 
+    @only("kind", ["openai"])
+    def test_everything_that_tells_money_tells_the_batch_price(self, command, inputs, server):
+        configure("openai", server, more="prices = { input = 1.0, output = 10.0, batch = 0.5 }")
+        assert command(*PROVER, "--output", "direct").code == 0
+        assert command(*PROVER, "--output", "r", "--batch").code == 0
+        told = {}
+        for run in ("direct", "r"):
+            found = json.loads(command("analyse", run, "--json", "--resamples", "100").out)["runs"][run]
+            assert found["cost_unit"] == "USD"
+            told[run] = found["voting"][-1]["cost"]
+            roles = json.loads(Path(run, "timing.json").read_bytes())["roles"]
+            assert told[run] == pytest.approx(sum(role["cost_usd"] for role in roles.values()), rel=1e-6)
+        assert told["r"] == pytest.approx(told["direct"] / 2)
+
 
 class TestFaults:
     """Row 44."""

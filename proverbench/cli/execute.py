@@ -356,7 +356,7 @@ class _Execution:
 
     def _heed_budget(self) -> None:
         budget = self._spent.budget
-        if budget.limited and not self._told_unknown and any(spending.unknown for spending in budget.roles.values()):
+        if budget.limited and not self._told_unknown and any(s.uncertain for s in budget.roles.values()):
             self._told_unknown = True
             self._display.say("note: the server does not tell what some calls used, so the limit may be overstepped")
         exceeded = budget.exceeded()

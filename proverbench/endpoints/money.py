@@ -54,12 +54,6 @@ def cost(usage: Usage | None, prices: Prices | None) -> Cost:
     return Cost(usd, at_least=any(tokens and price is None for tokens, price in parts))
 
 
-def cost_usd(usage: Usage | None, prices: Prices | None) -> float | None:
-    """What a call cost, or None when that is not fully known."""
-    known = cost(usage, prices)
-    return None if known.at_least else known.usd
-
-
 def cache_saving_usd(usage: Usage, prices: Prices) -> float | None:
     """What the provider's prompt cache saved: negative if writing to it cost more; None without prices for it."""
     if prices.input is None:
@@ -76,8 +70,10 @@ class Spending:
     prices: Prices | None = None
     calls: int = 0
     """Answered calls."""
-    unknown: int = 0
-    """Of these, calls whose usage the provider did not tell; also attempts that were given up after sending."""
+    untold: int = 0
+    """Of these, calls whose usage the provider did not tell."""
+    abandoned: int = 0
+    """Attempts that were given up after sending, of any call; the provider may bill them."""
     usage: Usage = NO_USAGE
     in_batches: Usage = NO_USAGE
     """Of this, what calls in batches used."""
@@ -87,11 +83,12 @@ class Spending:
 
         Args:
             usage: Its token counts, None when unknown.
-            abandoned: Attempts of it that were given up; the provider may bill them, so the cost is "at least".
+            abandoned: Attempts of it that were given up.
             batch: Whether a batch answered it, which may cost less (``Prices.batch``).
         """
         self.calls += 1
-        self.unknown += abandoned + (usage is None)
+        self.abandoned += abandoned
+        self.untold += usage is None
         if usage is not None:
             self.usage += usage
             if batch:
@@ -99,17 +96,38 @@ class Spending:
 
     def lost(self, abandoned: int) -> None:
         """Count the attempts of an unanswered call that were given up after sending."""
-        self.unknown += abandoned
+        self.abandoned += abandoned
+
+    def __add__(self, other: "Spending") -> "Spending":
+        """What both were together, at the prices of the first."""
+        return Spending(
+            self.prices,
+            self.calls + other.calls,
+            self.untold + other.untold,
+            self.abandoned + other.abandoned,
+            self.usage + other.usage,
+            self.in_batches + other.in_batches,
+        )
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether more may have been used than is known."""
+        return self.untold > 0 or self.abandoned > 0
 
     @property
     def cost(self) -> Cost:
         """What was spent."""
-        if self.calls == 0 and self.unknown == 0:
+        if self.calls == 0 and not self.uncertain:
             return Cost(0.0)
-        return self._known + Cost(0.0, at_least=self.unknown > 0)
+        return self.known + Cost(0.0, at_least=self.uncertain)
 
     @property
-    def _known(self) -> Cost:
+    def told(self) -> int:
+        """Answered calls whose usage is known."""
+        return self.calls - self.untold
+
+    @property
+    def known(self) -> Cost:
         """The cost of all calls whose usage is known."""
         whole = cost(self.usage, self.prices)
         if self.prices is None or self.prices.batch is None:
@@ -118,10 +136,9 @@ class Spending:
 
     def forecast(self, calls_wanted: int) -> Cost | None:
         """The cost when ``calls_wanted`` calls are answered, if the rest cost as much on average; None before any."""
-        known = self.calls - min(self.unknown, self.calls)
-        if not known:
+        if not self.told:
             return None
-        return Cost(self._known.usd / known * max(calls_wanted, self.calls), at_least=self.cost.at_least)
+        return Cost(self.known.usd / self.told * max(calls_wanted, self.calls), at_least=self.cost.at_least)
 
 
 @dataclass(slots=True)

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from proverbench.config import Config
 from proverbench.endpoints.base import EndpointState
 from proverbench.endpoints.factory import check_endpoints
-from proverbench.endpoints.usage import NO_USAGE
 from proverbench.errors import ConfigError, JournalError, ProverBenchError
 from proverbench.executors.messages import FENCE_S, EndpointReport, Order, Report, Setup, ShardReport, Share
 from proverbench.executors.shards import SHARDS, Absorber, Shard, is_free, make_shards
@@ -568,12 +567,10 @@ class ClusterPipeline:
             watched.state.awaiting = sum((Counter(end.awaiting) for end in ends), Counter())
             notes = dict.fromkeys(note for m in members if m.report for note in m.report.notes)
             watched.state.notes += [note for note in notes if note not in watched.state.notes]
-        for role_name, spending in self._spent.budget.roles.items():
-            parts = [self._spent_before[role_name]]
-            parts += [r.spent[role_name] for r in self._reports.values() if role_name in r.spent]
-            spending.calls = sum(part.calls for part in parts)
-            spending.unknown = sum(part.unknown for part in parts)
-            spending.usage = sum((part.usage for part in parts), NO_USAGE)
+        roles = self._spent.budget.roles
+        for role_name in roles:
+            parts = [r.spent[role_name] for r in self._reports.values() if role_name in r.spent]
+            roles[role_name] = sum(parts, self._spent_before[role_name])
         self._on_spent()
 
     def _new(self, shard: Shard, role: Role) -> StageCount:

@@ -107,7 +107,7 @@ def voting_curve(
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Mean cost of the calls of a split, in one unit."""
+    """Mean cost of the calls of a run, in one unit."""
 
     unit: str
     """``tokens``, or a currency."""

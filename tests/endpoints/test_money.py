@@ -1,7 +1,7 @@
 import pytest
 
 from proverbench.config import Prices
-from proverbench.endpoints.money import Budget, Cost, Spending, assumptions, cache_saving_usd, cost, cost_usd, estimate
+from proverbench.endpoints.money import Budget, Cost, Spending, assumptions, cache_saving_usd, cost, estimate
 from proverbench.endpoints.usage import Usage
 
 FULL = Prices(input=2.0, cached_input=0.5, cache_write=2.5, output=10.0)
@@ -25,7 +25,6 @@ MILLION = Usage(input=1_000_000, cached_input=400_000, cache_write=100_000, outp
 def test_cost(usage, prices, expected):
     found = cost(usage, prices)
     assert (found.usd, found.at_least) == (pytest.approx(expected.usd), expected.at_least)
-    assert cost_usd(usage, prices) == (None if expected.at_least else pytest.approx(expected.usd))
 
 
 @pytest.mark.parametrize(
@@ -69,6 +68,24 @@ def test_forecast_is_the_mean_times_the_calls():
     assert spending.forecast(10).usd == pytest.approx(34.5)
     spending.add(None)
     assert spending.forecast(10).usd == pytest.approx(34.5)
+
+
+def test_attempts_that_were_given_up_do_not_change_the_mean():
+    spending = Spending(FULL)
+    for _ in range(4):
+        spending.add(MILLION, abandoned=2)
+    spending.lost(3)
+    assert spending.forecast(10) == Cost(pytest.approx(34.5), at_least=True)
+
+
+def test_sums_of_spending():
+    whole, first, second = (Spending(FULL) for _ in range(3))
+    for part, batch in ((first, False), (second, True)):
+        for spending in (whole, part):
+            spending.add(MILLION, abandoned=1, batch=batch)
+            spending.add(None)
+            spending.lost(2)
+    assert first + second == whole
 
 
 def test_budget():
