@@ -216,7 +216,7 @@ def _show_agreement(out: "Console", title: str, rows: list[dict[str, Any]]) -> N
     for key, views in cells.items():
         first = next(iter(views.values()))
         values = [
-            with_ends(views[view]["value"], views[view]) if view in views else ""
+            with_ends(views[view]["value"], views[view]["interval"]) if view in views else ""
             for view in ("accept", "step", "step_within_1")
         ]
         shown.add_row(*(plain(part) for part in key), *values, str(first["n"]), str(first["left_out"]))

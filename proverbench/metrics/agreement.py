@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from proverbench.metrics.arrays import ACCEPTS, INVALID, JudgmentArrays
 from proverbench.metrics.rates import Floats, sums_by_problem
-from proverbench.metrics.uncertainty import RESAMPLES, SEED, flag_few, resample_weights, significant, spread
+from proverbench.metrics.uncertainty import RESAMPLES, SEED, bootstrap_interval, resample_weights, significant
 
 VIEWS = ("accept", "step", "step_within_1")
 """On what two judgments are compared."""
@@ -126,8 +126,8 @@ def repeat_agreement(arrays: JudgmentArrays, *, resamples: int = RESAMPLES, seed
     Returns:
         One row for each measure and view: ``measure`` (``raw_agreement``: share of agreeing pairs of valid repeats,
         proofs weighing alike; ``fleiss_kappa``, over proofs with R valid judgments; ``krippendorff_alpha``), ``on``
-        (one of VIEWS), ``value`` (None with ``reason`` where undefined), ``low``, ``high``, ``se``, ``n`` (proofs),
-        ``left_out`` (judged proofs that could not count), ``seed``.
+        (one of VIEWS), ``value`` (None with ``reason`` where undefined), its ``interval`` over problems, ``n``
+        (proofs), ``left_out`` (judged proofs that could not count).
     """
     counts = _counts(arrays.verdict)
     return _group_rows({view: _viewed(counts, view) for view in VIEWS}, arrays, arrays.repeats, resamples, seed)
@@ -277,22 +277,15 @@ def _measured(
     measure: str, view: str, sums: Floats, statistic: Callable[[Floats], Floats], resamples: int, seed: int
 ) -> dict[str, Any]:
     counted = sums[sums[:, 0] > 0]
-    row: dict[str, Any] = {"measure": measure, "on": view, "value": None, "low": None, "high": None, "se": None}
+    row: dict[str, Any] = {"measure": measure, "on": view, "value": None, "interval": None}
     if not len(counted):
         return row | {"reason": "no proof has two judgments to compare"}
     value = float(statistic(counted.sum(axis=0, keepdims=True))[0])
     if math.isnan(value):
         return row | {"reason": "all judgments are the same, so chance agreement is 1"}
-    row["value"] = significant(value)
-    if len(counted) > 1:
-        blocks = [statistic(w @ counted) for w in resample_weights(len(counted), resamples=resamples, seed=seed)]
-        draws = np.concatenate(blocks)
-        row |= spread(draws[~np.isnan(draws)])
-    return (
-        row
-        | {"problems": len(counted), "method": "percentile bootstrap over problems", "seed": seed}
-        | flag_few(len(counted))
-    )
+    blocks = [statistic(w @ counted) for w in resample_weights(len(counted), resamples=resamples, seed=seed)]
+    interval = bootstrap_interval(np.concatenate(blocks), len(counted), resamples=resamples, seed=seed)
+    return row | {"value": significant(value), "interval": interval}
 
 
 def _counts(verdict: NDArray[np.int32], width: int | None = None) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.rates import Floats, RateTable, published_rates
-from proverbench.metrics.uncertainty import RESAMPLES, SEED, flag_few, resample_weights, significant, spread
+from proverbench.metrics.uncertainty import RESAMPLES, SEED, bootstrap_interval, resample_weights, significant
 
 PERMUTATIONS = 10_000
 """Sign flips drawn for a p-value; all of them are taken where there are no more than so many."""
@@ -174,16 +174,8 @@ def difference_interval(
             for table, metric in ((first, first_metric), (second, second_metric))
         ]
         blocks.append(sides[0] - sides[1])
-    replicates = np.concatenate(blocks)
-    defined = replicates[~np.isnan(replicates)]
-    return {
-        **spread(defined if problems > 1 else defined[:0]),
-        "n": problems,
-        "method": "paired percentile bootstrap over problems",
-        "resamples": resamples,
-        "seed": seed,
-        **flag_few(problems),
-    }
+    method = "paired percentile bootstrap over problems"
+    return bootstrap_interval(np.concatenate(blocks), problems, resamples=resamples, seed=seed, method=method)
 
 
 def sign_flip_p(

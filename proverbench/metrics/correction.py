@@ -12,11 +12,11 @@ from proverbench.metrics.rates import Floats, RateTable, table_of
 from proverbench.metrics.uncertainty import (
     RESAMPLES,
     SEED,
-    flag_few,
+    Interval,
+    bootstrap_interval,
     intervals,
     resampled_sums,
     significant,
-    spread,
 )
 from proverbench.metrics.voting import accepted, subset_probability
 
@@ -110,9 +110,9 @@ def correct_by_calibration(
     rule_draws = _resampled(rule, resamples=resamples, seed=seed + 1)
     youden = rule_point["sensitivity"] + rule_point["specificity"] - 1
     youden_draws = rule_draws["sensitivity"] + rule_draws["specificity"] - 1
-    youden_spread = spread(youden_draws[~np.isnan(youden_draws)])
-    if youden < LEAST_YOUDEN or youden_spread["low"] is None or youden_spread["low"] <= 0:
-        ends = (youden_spread["low"], youden_spread["high"])
+    youden_interval = bootstrap_interval(youden_draws, len(calibration.problems), resamples=resamples, seed=seed + 1)
+    if youden < LEAST_YOUDEN or youden_interval["low"] is None or youden_interval["low"] <= 0:
+        ends = (youden_interval["low"], youden_interval["high"])
         interval = ", ".join("?" if end is None else f"{end:.3f}" for end in ends)
         raise UncorrectableError(
             f"sensitivity {rule_point['sensitivity']:.3f} + specificity {rule_point['specificity']:.3f} is too near 1 "
@@ -126,22 +126,22 @@ def correct_by_calibration(
     return {
         "method": "Rogan-Gladen",
         "value": significant(min(1.0, max(0.0, raw)) * point["judged"]),
-        "interval": {
-            **spread(draws[~np.isnan(draws)]),
-            "n": len(run.problems),
-            "n_calibration": len(calibration.problems),
-            "method": "percentile bootstrap over the problems of both samples",
-            "resamples": resamples,
-            "seed": seed,
-            **flag_few(min(len(run.problems), len(calibration.problems))),
-        },
+        "interval": bootstrap_interval(
+            draws,
+            len(run.problems),
+            resamples=resamples,
+            seed=seed,
+            method="percentile bootstrap over the problems of both samples",
+            fewest=min(len(run.problems), len(calibration.problems)),
+        )
+        | {"n_calibration": len(calibration.problems)},
         "clipped": not 0 <= raw <= 1,
         "uncorrected": significant(point["accepted"] * point["judged"]),
         "accepted_of_judged": significant(point["accepted"]),
         "generation_failure_rate": significant(1 - point["judged"]),
         "sensitivity": {"value": significant(rule_point["sensitivity"]), "interval": rule_intervals["sensitivity"]},
         "specificity": {"value": significant(rule_point["specificity"]), "interval": rule_intervals["specificity"]},
-        "youden": {"value": significant(youden), "interval": youden_spread},
+        "youden": {"value": significant(youden), "interval": youden_interval},
     }
 
 
@@ -195,24 +195,22 @@ def correct_by_labels(
     point = table.point()
     corrected = _clip(_powered(draws, power)) * draws["judged"]
     alone = draws["human"] * draws["judged"]
-    shared = {
-        "n": len(run.problems),
-        "n_labelled": int(np.count_nonzero(table.possible[:, 2])),
-        "method": "percentile bootstrap over problems",
-        "resamples": resamples,
-        "seed": seed,
-        **flag_few(int(np.count_nonzero(table.possible[:, 2]))),
-    }
+    n_labelled = int(np.count_nonzero(table.possible[:, 2]))
+
+    def interval(replicates: Floats) -> Interval:
+        found = bootstrap_interval(replicates, len(run.problems), resamples=resamples, seed=seed, fewest=n_labelled)
+        return found | {"n_labelled": n_labelled}
+
     return {
         "method": "prediction-powered",
         "value": significant(float(_clip(np.array(estimate))) * point["judged"]),
-        "interval": {**spread(corrected[~np.isnan(corrected)]), **shared},
+        "interval": interval(corrected),
         "clipped": not 0 <= estimate <= 1,
         "uncorrected": significant(float(rule.sum() / len(rule))),
         "generation_failure_rate": significant(1 - point["judged"]),
         "labels_only": {
             "value": significant(point["human"] * point["judged"]),
-            "interval": {**spread(alone[~np.isnan(alone)]), **shared},
+            "interval": interval(alone),
         },
         "power": significant(power),
         "labelled": int(labelled.sum()),

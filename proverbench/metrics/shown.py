@@ -38,10 +38,10 @@ def shown_interval(interval: Mapping[str, Any] | None) -> Shown | None:
 
 
 def intervals_in(result: Any) -> Iterator[Mapping[str, Any]]:
-    """Every interval of a nested result: whatever stands under the name ``interval``."""
+    """Every interval of a nested result: whatever stands under a name that ends so."""
     if isinstance(result, dict):
         for name, part in result.items():
-            yield from [part] if name == "interval" and part is not None else intervals_in(part)
+            yield from [part] if name.endswith("interval") and part is not None else intervals_in(part)
     elif isinstance(result, list):
         for part in result:
             yield from intervals_in(part)

@@ -119,6 +119,33 @@ def spread(replicates: Floats) -> dict[str, float | None]:
     return {"low": significant(low), "high": significant(high), "se": significant(math.sqrt(variance))}
 
 
+def bootstrap_interval(
+    replicates: Floats,
+    problems: int,
+    *,
+    resamples: int,
+    seed: int,
+    method: str = "percentile bootstrap over problems",
+    fewest: int | None = None,
+) -> Interval:
+    """The 95 % percentile interval of a statistic's bootstrap replicates, with what says how it was made.
+
+    Args:
+        replicates: One value for each resample; NaN where undefined.
+        problems: How many problems were resampled; of a single one there is no interval.
+        resamples: How often.
+        seed: Seed of numpy's PCG64.
+        method: In words.
+        fewest: Problems of the smaller sample, where there are two.
+
+    Returns:
+        ``low``, ``high``, ``se``, ``n``, ``method``, ``resamples``, ``seed``; ``unreliable`` if they are few.
+    """
+    defined = replicates[~np.isnan(replicates)] if problems > 1 else replicates[:0]
+    made = {"n": problems, "method": method, "resamples": resamples, "seed": seed}
+    return {**spread(defined), **made, **flag_few(problems if fewest is None else fewest)}
+
+
 def flag_few(problems: int) -> dict[str, str]:
     """``{"unreliable": why}`` for an interval from fewer than 30 problems, else nothing."""
     return {"unreliable": f"fewer than {FEW_PROBLEMS} problems"} if problems < FEW_PROBLEMS else {}

@@ -6,6 +6,8 @@ import pytest
 
 from proverbench.cli import pages
 from proverbench.frames import load
+from proverbench.metrics.shown import FOOTNOTES
+from tests.support import ROOT
 
 
 def found(command, *arguments) -> dict:
@@ -114,3 +116,14 @@ def test_refusals(command, saved, monkeypatch, arguments, said):
     assert ended.code == 2
     assert ended.out == ""
     assert said in ended.err
+
+
+@pytest.mark.parametrize("run", ["demo-prover", "demo-verifier"])
+def test_every_mark_is_explained(command, run):
+    """In a run so small that each number bears one."""
+    shown = command("analyse", ROOT / "runs" / run, "--resamples", "100")
+    assert shown.code == 0, shown.err
+    for mark in FOOTNOTES:
+        bears = f"]{mark}" in shown.out
+        assert bears == any(line.startswith(f"{mark} ") for line in shown.out.splitlines()), mark
+    assert "]†" in shown.out

@@ -123,7 +123,7 @@ def test_repeats_equal_a_loop_over_pairs(view: str) -> None:
     assert got["value"] == pytest.approx(np.mean(shares), abs=1e-11)
     assert got["n"] == len(shares)
     assert got["left_out"] == len(arrays.keys) - len(shares)
-    assert got["low"] <= got["value"] <= got["high"]
+    assert got["interval"]["low"] <= got["value"] <= got["interval"]["high"]
 
 
 def test_repeats_equal_statsmodels_and_krippendorff() -> None:
@@ -139,7 +139,7 @@ def test_repeats_equal_statsmodels_and_krippendorff() -> None:
     assert row_of(rows, "krippendorff_alpha", "step")["value"] == pytest.approx(theirs, abs=1e-11)
     # The interval's own form of alpha must be the library's: resampling nothing away gives the value itself.
     alpha = row_of(rows, "krippendorff_alpha", "step")
-    assert alpha["low"] < alpha["value"] < alpha["high"]
+    assert alpha["interval"]["low"] < alpha["value"] < alpha["interval"]["high"]
 
 
 def test_one_repeat_has_nothing_to_agree_with() -> None:

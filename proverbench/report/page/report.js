@@ -847,17 +847,17 @@
       { class: "chart whole" },
       h("figcaption", null, h("h3", null, "How far judgments agree")),
       table({
-        caption: "1 is full agreement; 0, for kappa and alpha, is chance. Invalid judgments are left out.",
+        caption: ["1 is full agreement; 0, for kappa and alpha, is chance. Invalid judgments are left out.", ...footnotes(rows.map((row) => row.interval))].join(" "),
         columns: [
           { key: "measure", label: "Measure", show: (row) => measures[row.measure] },
           { key: "between", label: "Agreement" },
           { key: "on", label: "On", show: (row) => views[row.on] },
-          { key: "value", label: "Value", numeric: true, show: (row) => (row.value === null ? h("span", { title: row.reason }, "–") : h("span", null, row.value.toFixed(2), row.low === null ? "" : h("span", { class: "ends" }, ` [${row.low.toFixed(2)}, ${row.high.toFixed(2)}]`))) },
+          { key: "value", label: "Value", numeric: true, show: (row) => (row.value === null ? h("span", { title: row.reason }, "–") : h("span", null, row.value.toFixed(2), row.interval ? h("span", { class: "ends", title: aboutInterval(row.interval) }, ` [${row.interval.low.toFixed(2)}, ${row.interval.high.toFixed(2)}]${row.interval.mark}`) : "")) },
           { key: "n", label: "Proofs", numeric: true },
         ],
         rows,
       }),
-      h("p", { class: "below" }, copyButton("Copy the numbers as CSV", () => PB.csv(rows.map(({ measure, between: of, on, value, low: from, high: to, n, left_out }) => ({ measure, between: of, on, value, low: from, high: to, n, left_out }))))),
+      h("p", { class: "below" }, copyButton("Copy the numbers as CSV", () => PB.csv(rows.map(({ measure, between: of, on, value, interval, n, left_out }) => ({ measure, between: of, on, value, low: interval?.low ?? null, high: interval?.high ?? null, n, left_out }))))),
     );
   }
 
