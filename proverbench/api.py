@@ -17,10 +17,10 @@ from proverbench.errors import ConfigError
 from proverbench.executors.shards import take_back
 from proverbench.pipeline import Pipeline
 from proverbench.prepare import DEFAULT_REPEATS, Options, Prepared, prepare_rows
-from proverbench.records import Problem, Proof, ProofRecord, Role, Row, Task
+from proverbench.records import Manifest, Problem, Proof, ProofRecord, Role, Row, Task
 from proverbench.runfolder import begin_derived, update_derived, write_derived
 from proverbench.session import Session
-from proverbench.sources import MANIFEST
+from proverbench.sources import MANIFEST, read_manifest
 
 
 def run_prover(
@@ -46,8 +46,8 @@ def run_prover(
         neutralise: Whether tags in shown texts are neutralised.
         generation_prompt: Your template instead of the project's.
         verifier_prompt: Likewise.
-        folder: Where to keep the run. A run that is there already is continued, and grown if more is asked now. None
-            keeps nothing.
+        folder: Where to keep the run. A run of the same problems that is there already is continued, whoever made it,
+            and grown if more samples or repeats are asked now. None keeps nothing.
 
     Yields:
         A record as soon as its calls are all done, in order of completion; those of a continued run too. A record with
@@ -113,13 +113,21 @@ def _given(prompts: Mapping[Role, Path | None]) -> dict[Role, Path]:
     return {role: path for role, path in prompts.items() if path is not None}
 
 
+def _manifest_of(folder: Path | str | None) -> Manifest | None:
+    """Of the run that is there already, if one is."""
+    if folder is None or not Path(folder, MANIFEST).exists():
+        return None
+    return read_manifest(Path(folder))
+
+
 async def _run(
     task: Task, rows: Sequence[Row], config: Config | Path | str, options: Options, folder: Path | str | None
 ) -> AsyncGenerator[ProofRecord, None]:
     for name, value in (("samples", options.samples), ("verifier_repeats", options.repeats)):
         if value is not None and value < 1:
             raise ConfigError(f"{name} is {value!r}; give an integer of at least 1")
-    prepared = prepare_rows(task, rows, config if isinstance(config, Config) else load_config(config), options)
+    checked = config if isinstance(config, Config) else load_config(config)
+    prepared = prepare_rows(task, rows, checked, options, continued=_manifest_of(folder))
     if folder is not None:
         async with aclosing(_records(prepared, Path(folder))) as records:
             async for record in records:
@@ -148,14 +156,16 @@ async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord
             session.grow(prepared.draft)
         session.reopen_closed()
         pipeline = Pipeline(session, {role: opened[role] for role in roles}, clients=clients)
+        reason = "left"
         try:
             async with aclosing(pipeline.run()) as proofs:
                 async for proof in proofs:
                     yield build_record(session.sources, proof)
+            reason = "done"
             if pipeline.fault is not None:
                 raise pipeline.fault
         finally:
-            await session.stop(pipeline.reason or "done")
+            await session.stop(pipeline.reason or reason)
             (write_derived if session.started else update_derived)(session.sources)
     finally:
         try:

@@ -184,8 +184,9 @@ def build_draft(
     templates: Mapping[Role, Template],
     identities: Mapping[Role, RoleIdentity],
     given: GivenProofs | None = None,
+    before: Mapping[str, Any] | None = None,
 ) -> Draft:
-    """The draft of a new run, from parts that were checked."""
+    """The draft of a run, from parts that were checked; ``before`` is how one that is continued was carried out."""
     if given is not None:
         identities = {"policy": RoleIdentity(model=GIVEN, kind=GIVEN), **identities}
     return Draft(
@@ -208,7 +209,7 @@ def build_draft(
             limit=selection.limit,
             shard=selection.shard,
         ),
-        operation=_operation(config, options, {}),
+        operation=_operation(config, options, before or {}),
         rows=selection.rows,
         templates=templates,
         lines=_given_lines(given, options.shard) if given else (),
@@ -216,8 +217,18 @@ def build_draft(
     )
 
 
-def prepare_rows(task: Task, rows: Sequence[Row], config: Config, options: Options) -> Prepared:
+def prepare_rows(
+    task: Task, rows: Sequence[Row], config: Config, options: Options, *, continued: Manifest | None = None
+) -> Prepared:
     """As :func:`prepare_new`, for rows that are in memory; their hash stands for the data file's.
+
+    Args:
+        task: Which benchmark.
+        rows: Problems or annotated proofs.
+        config: Of the run.
+        options: Likewise.
+        continued: Of the run that is there already: with the same rows it may have been made from a file, and with
+            limits that still hold.
 
     Raises:
         UserInputError: Lists every fault of config and prompts.
@@ -233,7 +244,12 @@ def prepare_rows(task: Task, rows: Sequence[Row], config: Config, options: Optio
     if templates is None or identities is None:
         raise AssertionError("every missing part is a fault")
     digest = hashlib.sha256(encode_rows(rows)).hexdigest()
-    return Prepared(build_draft(task, options, config, digest, Selection(rows), templates, identities), config)
+    selection = Selection(rows)
+    if continued is not None and continued.inputs_sha256 == digest:
+        extent, digest = continued.extent, continued.identity.data_sha256
+        selection = Selection(rows, extent.domain, extent.limit, extent.shard, continued.shard_place)
+    before = None if continued is None else continued.operation
+    return Prepared(build_draft(task, options, config, digest, selection, templates, identities, before=before), config)
 
 
 def prepare_resumed(task: Task, path: Path, options: Options) -> Prepared:

@@ -243,7 +243,8 @@ class SessionLine(msgspec.Struct, kw_only=True, tag_field="type", tag="session")
     event: Literal["start", "stop"]
     at: str
     reason: str | None = None
-    """Why it stopped: ``done``, ``budget: …``, ``interrupted``, ``terminated``, ``fatal: …``."""
+    """Why it stopped: ``done``, ``budget: …``, ``interrupted``, ``terminated``, ``batches cancelled``, ``left`` (who
+    read its records in Python went away), ``stopped`` (a shard's worker was told to), ``fatal: …``."""
     operation: dict[str, Any] | None = None
     """At the start: what was configured (as in manifest.json)."""
 

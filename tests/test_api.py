@@ -1,5 +1,6 @@
 """What notebooks use."""
 
+import json
 from contextlib import aclosing
 
 import pytest
@@ -18,7 +19,7 @@ from proverbench import (
 )
 from proverbench.rehearse import Profile
 from proverbench.rehearse.plays import failure
-from tests.support import problem_rows, proof_rows, write_config, write_rows
+from tests.support import problem_rows, proof_rows, run_process, write_config, write_rows
 
 
 @pytest.fixture
@@ -91,6 +92,30 @@ async def test_a_folder_is_continued_and_grown(problems, config, server, tmp_pat
     with pytest.raises(RunMismatchError, match="verifier_repeats"):
         async for _ in run_prover(problems, config, verifier_repeats=1, folder=folder):
             pass
+
+
+async def test_who_leaves_early_is_journalled_so(problems, config, tmp_path):
+    folder = tmp_path / "run"
+    async with aclosing(run_prover(problems, config, verifier_repeats=2, folder=folder)) as records:
+        async for _ in records:
+            break
+    async for _ in run_prover(problems, config, verifier_repeats=2, folder=folder):
+        pass
+    lines = [json.loads(line) for line in (folder / "calls.jsonl").read_text().splitlines()]
+    assert [line["reason"] for line in lines if line.get("event") == "stop"] == ["left", "done"]
+
+
+async def test_a_run_of_the_command_line_is_continued_and_keeps_its_limits(problems, server, tmp_path):
+    prices = "prices = { input = 1.0, output = 1.0 }"
+    config = write_config(tmp_path / "config.toml", server.base_url, more=prices)
+    selected = ("--data", "problems.jsonl", "--config", config, "--limit", "3", "--max-cost", "5")
+    ended = run_process("run", *selected, "--verifier-repeats", "1", "--output", "run", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    records = [r async for r in run_prover(problems[:3], config, verifier_repeats=2, folder=tmp_path / "run")]
+    assert sorted(len(record.judgments) for record in records) == [2, 2, 2]
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_bytes())
+    assert manifest["operation"]["max_cost_usd"] == 5
+    assert manifest["extent"]["limit"] == 3
 
 
 async def test_one_refused_call_does_not_stop_a_run_that_had_answers(problems, config, server, tmp_path):
