@@ -13,7 +13,7 @@ import tempfile
 import uuid
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
@@ -270,7 +270,8 @@ class Batches:
                 if not tasks:
                     return
                 done, tasks = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-                all_over = [task.result() for task in done]
+                faults = [fault for task in done if (fault := task.exception()) is not None]
+                all_over = [task.result() for task in done if task.exception() is None]
                 full = [len(over.again) for over in all_over if over.queue_full]
                 held = bool(full and tasks)
                 if full and not tasks:
@@ -283,6 +284,8 @@ class Batches:
                             todo.append(number)
                         else:
                             yield number, False
+                if faults:
+                    raise faults[0]
         except UnknownBatchError as exc:
             desk.fail(self._given_up(exc))
         except (EndpointError, JournalError) as exc:
@@ -306,8 +309,9 @@ class Batches:
         """Submit as much of ``todo`` as one batch may hold; None when the session should end first."""
         desk, batch = self.desk, OpenBatch(f"pb-{uuid.uuid4().hex}", [], now())
         folder = desk.session.path
-        with tempfile.TemporaryFile(dir=folder) as file:
+        with ExitStack() as stack:
             with disk(folder):
+                file = stack.enter_context(tempfile.TemporaryFile(dir=folder))
                 keys = await self._fill(batch, file, todo)
             await self._note("intent", batch, keys=keys)
             state = await self._send(batch, file)

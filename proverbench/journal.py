@@ -299,10 +299,14 @@ class RunLock:
                     os.close(self._fd)
                     raise
                 os.close(self._fd)  # the owner removed the file between our open and our lock
-        with disk(self.path):
-            owner_line = json.dumps({"host": socket.gethostname(), "pid": os.getpid()}) + "\n"
-            os.ftruncate(self._fd, 0)
-            os.pwrite(self._fd, owner_line.encode(), 0)
+        owner_line = json.dumps({"host": socket.gethostname(), "pid": os.getpid()}) + "\n"
+        try:
+            with disk(self.path):
+                os.ftruncate(self._fd, 0)
+                os.pwrite(self._fd, owner_line.encode(), 0)
+        except BaseException:
+            os.close(self._fd)  # which frees the lock
+            raise
 
     def _refuse_unless_free(self, folder: Path) -> None:
         try:
@@ -398,10 +402,14 @@ class Journal:
         self.path = folder / CALLS
         with disk(self.path):
             self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            self._end = _end_of_last_line(self._fd)
-            if os.fstat(self._fd).st_size != self._end:
-                os.ftruncate(self._fd, self._end)
-            sync_folder(folder)
+            try:
+                self._end = _end_of_last_line(self._fd)
+                if os.fstat(self._fd).st_size != self._end:
+                    os.ftruncate(self._fd, self._end)
+                sync_folder(folder)
+            except BaseException:
+                os.close(self._fd)
+                raise
         self._synced = self._end
         self._sync_fault: OSError | None = None
         self._closing = asyncio.Event()

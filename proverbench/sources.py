@@ -256,16 +256,14 @@ def _open_inputs(path: Path, manifest: Manifest) -> tuple[Path, int]:
     found = None
     for file in (path / INPUTS, path / NEXT_INPUTS):
         try:
-            fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-            with open(fd, "rb", closefd=False) as stream:
+            with open(file, "rb") as stream:
                 found = hashlib.file_digest(stream, "sha256").hexdigest()
+                if found == manifest.inputs_sha256:
+                    return file, os.dup(stream.fileno())
         except FileNotFoundError:
             continue
         except OSError as exc:
             raise JournalError(f"cannot read {file}: {exc.strerror}") from exc
-        if found == manifest.inputs_sha256:
-            return file, fd
-        os.close(fd)
     if found is None:
         raise JournalError(f"cannot read {path / INPUTS}: there is no such file")
     raise JournalError(

@@ -1,5 +1,6 @@
 """``--batch`` end to end, against a server that speaks both batch protocols: every fault of a batch, every crash."""
 
+import errno
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import signal
 import string
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import ClassVar
@@ -264,6 +266,26 @@ class TestFaults:
         assert ended.code == 0, ended.err
         assert len(cut) == 2
         compare(command, server)
+
+    @only("kind", ["openai"])
+    def test_no_room_for_what_is_to_be_sent(self, command, inputs, server, monkeypatch):
+        room, scratch = [True], tempfile.TemporaryFile
+
+        def until_full(**options: object) -> object:
+            if room:
+                room.pop()
+                return scratch(**options)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with monkeypatch.context() as patched:
+            patched.setattr(batching.tempfile, "TemporaryFile", until_full)
+            ended = command(*PROVER, "--output", "r", "--batch")
+        assert ended.code == 1
+        assert "No space left on device" in ended.err
+        assert "--resume r" in ended.err
+        assert lines()[-1].event == "stop"
+        assert json.loads(Path("r", "summary.json").read_bytes())["complete"] is False
+        finish_and_compare(command, server)
 
     @only("kind", ["openai"])
     def test_a_lone_surrogate_in_a_result(self, command, inputs, server):

@@ -303,6 +303,16 @@ class TestLedger:
 class TestLock:
     """Row 28."""
 
+    def test_a_full_disk_leaves_no_lock_behind(self, tmp_path, monkeypatch):
+        def full(*_: object) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "pwrite", full)
+            with pytest.raises(JournalError, match="No space left"):
+                RunLock(tmp_path)
+        RunLock(tmp_path).release()
+
     def hold(self, folder: Path) -> subprocess.Popen:
         code = (
             "import sys, time; from pathlib import Path; from proverbench.journal import RunLock\n"

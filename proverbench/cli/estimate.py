@@ -15,11 +15,12 @@ from proverbench.endpoints.money import (
     estimate,
     output_limit,
 )
-from proverbench.plan import Plan
+from proverbench.errors import InvalidReply
+from proverbench.plan import Plan, row_id
 from proverbench.prepare import Prepared
 from proverbench.prompts import render_meta, render_policy, render_verifier
-from proverbench.reading import read_generation
-from proverbench.records import GIVEN, CallKey, CallLine, Proof, Role, Row, Verdict
+from proverbench.reading import read_generation, read_judgment
+from proverbench.records import GIVEN, CallKey, CallLine, Generation, Proof, Role, RoleIdentity, Row, Verdict
 from proverbench.sources import Sources
 
 
@@ -61,26 +62,74 @@ def print_estimate(prepared: Prepared, resumed: Path | None = None) -> None:
 def _prompt_chars(prepared: Prepared, role: Role, sources: Sources | None) -> Iterator[int]:
     """The length of each prompt that the role may be sent and that has no answer yet.
 
-    A proof or judgment that does not exist yet is taken to be as long as its output limit allows.
+    A proof or judgment that does not exist yet is taken to be as long as its output limit allows; of one that does and
+    is invalid, nothing more is asked.
     """
     draft = prepared.draft
     if draft.lines:
         yield from _given_chars(prepared)
         return
+    answers = _Answers(sources)
     plan = Plan(draft.rows, draft.extent, judged_only=draft.identity.task == "verifier")
-    each = draft.extent.samples * (1 if role == "policy" else draft.extent.verifier_repeats)
-    for i, row in enumerate(draft.rows):
-        keys = [plan.key(role, number) for number in range(i * each, (i + 1) * each)]
-        lacking = sum(1 for key in keys if sources is None or not _is_answered(sources, key))
-        if lacking:
-            policy = role == "policy"
-            chars = len(render_policy(draft.templates[role], row)) if policy else _judge_chars(prepared, role, row)
-            yield from [chars] * lacking
+    assumed: dict[str, int] = {}
+    """By row, of the prompts that answers to come will be part of: all alike, and long."""
+    for proof in range(plan.n_proofs):
+        row = plan.row(proof)
+        if role == "policy":
+            if answers.to(plan.key(role, proof)) is None:
+                yield len(render_policy(draft.templates[role], row))
+            continue
+        lacking = [key for number in plan.judgments(proof) if answers.to(key := plan.key(role, number)) is None]
+        generation = answers.proof(row, plan.sample(proof)) if lacking else None
+        if generation is not None and generation.error is not None:
+            continue
+        steps = ["x" * _answer_chars(prepared, "policy")] if generation is None else generation.steps
+        for key in lacking:
+            verdict = answers.judgment(key, len(steps)) if role == "meta" else None
+            if verdict is _INVALID:
+                continue
+            if generation is not None and (role == "verifier" or verdict is not None):
+                yield _judge_chars(prepared, role, row, steps, verdict)
+            else:
+                if row_id(row) not in assumed:
+                    assumed[row_id(row)] = _judge_chars(prepared, role, row, steps, verdict)
+                yield assumed[row_id(row)]
 
 
-def _is_answered(sources: Sources, key: CallKey) -> bool:
-    number = sources.plan.number(key) if sources.plan.size(key.role) else None
-    return number is not None and sources.ledger.offset(key.role, number) is not None
+_INVALID = Verdict(-1, "", "")
+"""Stands for a judgment that is no verdict."""
+
+
+class _Answers:
+    """What the run that would be resumed has; nothing without one."""
+
+    def __init__(self, sources: Sources | None) -> None:
+        self._sources = sources
+
+    def to(self, key: CallKey) -> CallLine | None:
+        sources = self._sources
+        number = sources.plan.number(key) if sources is not None and sources.plan.size(key.role) else None
+        offset = None if sources is None or number is None else sources.ledger.offset(key.role, number)
+        return None if sources is None or offset is None else sources.calls.call_at(offset)
+
+    def proof(self, row: Row, sample: int) -> Generation | None:
+        """The proof to be judged; None while there is none."""
+        if isinstance(row, Proof):
+            return Generation(row.steps, None)
+        line = self.to(CallKey("policy", row.problem_id, sample))
+        return None if line is None else read_generation(line, self._role("policy"))
+
+    def judgment(self, meta: CallKey, n_steps: int) -> Verdict | None:
+        """What the meta-verifier would grade: None while there is no judgment, _INVALID where there is no verdict."""
+        line = self.to(CallKey("verifier", meta.id, meta.sample, meta.repeat))
+        try:
+            return None if line is None else read_judgment(line, self._role("verifier"), n_steps)
+        except InvalidReply:
+            return _INVALID
+
+    def _role(self, role: Role) -> RoleIdentity:
+        assert self._sources is not None
+        return self._sources.manifest.identity.roles[role]
 
 
 def _given_chars(prepared: Prepared) -> Iterator[int]:
@@ -91,31 +140,17 @@ def _given_chars(prepared: Prepared) -> Iterator[int]:
         if isinstance(line, CallLine) and line.id in rows and line.sample < draft.extent.samples:
             generation = read_generation(line, draft.identity.roles["policy"])
             if generation.error is None:
-                chars = _verifier_chars(prepared, rows[line.id], generation.steps)
+                chars = _judge_chars(prepared, "verifier", rows[line.id], generation.steps)
                 yield from [chars] * draft.extent.verifier_repeats
 
 
-def _verifier_chars(prepared: Prepared, row: Row, steps: list[str]) -> int:
-    draft = prepared.draft
-    return len(
-        render_verifier(
-            draft.templates["verifier"],
-            row,
-            steps,
-            use_reference=draft.identity.use_reference_solution,
-            neutralise=draft.identity.neutralise,
-        ).text
-    )
-
-
-def _judge_chars(prepared: Prepared, role: Role, row: Row) -> int:
+def _judge_chars(prepared: Prepared, role: Role, row: Row, steps: list[str], verdict: Verdict | None = None) -> int:
     draft = prepared.draft
     options = {"use_reference": draft.identity.use_reference_solution, "neutralise": draft.identity.neutralise}
-    steps = row.steps if isinstance(row, Proof) else ["x" * _answer_chars(prepared, "policy")]
     if role == "verifier" or not isinstance(row, Proof):
-        return _verifier_chars(prepared, row, steps)
-    verdict = Verdict(-1, "x" * _answer_chars(prepared, "verifier"), "")
-    return len(render_meta(draft.templates[role], row, steps, verdict, **options).text)
+        return len(render_verifier(draft.templates["verifier"], row, steps, **options).text)
+    graded = verdict or Verdict(-1, "x" * _answer_chars(prepared, "verifier"), "")
+    return len(render_meta(draft.templates[role], row, steps, graded, **options).text)
 
 
 def _answer_chars(prepared: Prepared, role: Role) -> int:

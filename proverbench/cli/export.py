@@ -38,7 +38,7 @@ _TABLES = ("scores", "proofs", "judgments", "calls")
     "--metric", "metrics", multiple=True, help="latex: this column; may be repeated. [default: the main ones]"
 )
 @click.option("--choose", type=click.IntRange(min=1), metavar="N", help="verifierbench: N proofs chosen at random.")
-@click.option("--seed", type=int, default=0, show_default=True, help="verifierbench: seed of the choice.")
+@click.option("--seed", type=int, help="verifierbench: seed of the choice.  [default: 0]")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 def command(
     runs: tuple[Path, ...],
@@ -48,7 +48,7 @@ def command(
     splits: tuple[str, ...],
     metrics: tuple[str, ...],
     choose: int | None,
-    seed: int,
+    seed: int | None,
     force: bool,
 ) -> int:
     """Saved RUNS to CSV, Parquet, XLSX, a LaTeX table, or a sheet to label proofs on; calls nothing.
@@ -64,11 +64,11 @@ def command(
     """
     from proverbench.errors import UserInputError
 
-    _refuse_stray_options(form, tables=tables, splits=splits, metrics=metrics, choose=choose)
+    _refuse_stray_options(form, tables=tables, splits=splits, metrics=metrics, choose=choose, seed=seed)
     if form == "verifierbench":
         if len(runs) > 1:
             raise UserInputError("--to verifierbench makes the sheet of one run; give one RUN")
-        return _write_sheet(runs[0], output or Path("sheet.jsonl"), choose, seed, force)
+        return _write_sheet(runs[0], output or Path("sheet.jsonl"), choose, seed or 0, force)
 
     from proverbench.frames import load
     from proverbench.saved import names_of
@@ -89,9 +89,10 @@ def _refuse_stray_options(form: str, **given: object) -> None:
         "splits": ("latex",),
         "metrics": ("latex",),
         "choose": ("verifierbench",),
+        "seed": ("verifierbench",),
     }
     for name, value in given.items():
-        if value and form not in belongs[name]:
+        if value not in (None, ()) and form not in belongs[name]:
             raise UserInputError(f"--{name.removesuffix('s')} does nothing with --to {form}; leave it out")
 
 

@@ -118,6 +118,7 @@ def test_nothing_is_replaced_unasked(command, saved):
         (("p1", "--to", "latex", "--split", "x"), "--split x: no run has it; there are all, ugd, qe"),
         (("p1", "--to", "latex", "--metric", "x"), "--metric x: no such metric; there are pessimistic"),
         (("p1", "--to", "csv", "--split", "qe"), "--split does nothing with --to csv"),
+        (("p1", "--to", "xlsx", "--seed", "0"), "--seed does nothing with --to xlsx"),
         (("v1", "--to", "verifierbench"), "made of a ProverBench run"),
         (("p1", "p2", "--to", "verifierbench"), "give one RUN"),
         (("p1", "--to", "verifierbench", "--choose", "999"), "fewer than the 999 to choose"),

@@ -1,11 +1,13 @@
 """`proverbench run` and `verifierbench`, as their users run them, against a real local endpoint."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from proverbench.rehearse import GeneratedReplies, Profile
+from proverbench.runfolder import RunFolder
 from tests.support import SHARED, problem_rows, proof_rows, run_process, write_config, write_rows
 
 
@@ -372,6 +374,18 @@ class TestDryRun:
         assert "policy: at most 6 more calls" in ended.out
         assert "verifier: at most 24 more calls" in ended.out
         assert content(Path("r")) == before
+
+    def test_of_a_resume_prices_the_proofs_that_are_there(self, command, inputs, server):
+        server.replies = GeneratedReplies(vary="seed", invalid_rate=0.5)
+        command(*PROVER, "--samples", "4", "--verifier-repeats", "1", "--output", "r")
+        with closing(RunFolder("r")) as run:
+            keys = [line.key for line in run.calls() if line.role == "verifier"]
+            chars = sum(len(run.prompt(key)) for key in keys)
+            failed = sum(1 for record in run.records() if record.generation_error)
+        assert failed
+        ended = command("run", "--resume", "r", "--verifier-repeats", "3", "--dry-run")
+        assert f"verifier: at most {2 * len(keys)} more calls" in ended.out
+        assert f"about {round(2 * chars / 3.5):,} input" in ended.out
 
     def test_does_not_look_for_keys(self, command, inputs, server):
         write_config(inputs / "config.toml", server.base_url, more='api_key_env = "NO_SUCH_KEY_SET"\n')
