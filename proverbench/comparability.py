@@ -6,9 +6,15 @@ The table is docs/comparing.md; a test checks that the page lists what stands he
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from proverbench.records import Manifest, Role, RoleIdentity, Row, Task
+from proverbench.records import Manifest, Role, RoleIdentity, Row, Summary, Task
+
+HEADLINES: dict[Task, tuple[str, ...]] = {
+    "prover": ("pessimistic", "pass_any_sample"),
+    "verifier": ("rough_bal_f1", "rough_tpr", "rough_tnr", "first_error_step_accuracy", "meta_ver_bal_f1"),
+}
+"""The metrics that leaderboards show and that runs are compared on, if nothing else is asked for."""
 
 Weight = Literal["compared", "warns", "refuses"]
 
@@ -127,6 +133,52 @@ def differences(runs: Mapping[str, Manifest]) -> list[Difference]:
     return found
 
 
+def of_weight(found: Sequence[Difference], weight: Weight) -> list[Difference]:
+    """The differences of one weight."""
+    return [difference for difference in found if difference.weight == weight]
+
+
+def headlines(manifests: Mapping[str, Manifest]) -> list[str]:
+    """The headline metrics that all these runs of one benchmark have."""
+    task = next(iter(manifests.values())).identity.task
+    meta = all(manifest.extent.meta for manifest in manifests.values())
+    return [metric for metric in HEADLINES[task] if meta or not metric.startswith("meta_")]
+
+
+def comparable(metrics: Sequence[str], found: Sequence[Difference]) -> list[str]:
+    """Of these metrics, those that mean the same in runs that differ so."""
+    other_samples = any(difference.aspect == "samples" for difference in found)
+    return [metric for metric in metrics if not (other_samples and metric == "pass_any_sample")]
+
+
+class Side(NamedTuple):
+    """A run of a comparison."""
+
+    manifest: Manifest
+    summary: Summary
+    rows: Sequence[Row]
+
+
+def doubts(sides: Mapping[str, Side], found: Sequence[Difference], split: str) -> list[str]:
+    """Whatever makes a comparison of these runs doubtful, a sentence each.
+
+    Args:
+        sides: The runs, by name.
+        found: Their :func:`differences`.
+        split: The split that is compared.
+    """
+    return [
+        *map(str, of_weight(found, "warns")),
+        *valid_rate_warnings({name: side.summary.splits[split].metrics or {} for name, side in sides.items()}),
+        *(
+            f"{name}: {side.summary.closed_unanswered} unanswered calls were closed as zero credit (--final)"
+            for name, side in sides.items()
+            if side.summary.closed_unanswered
+        ),
+        *changed_problems({name: side.rows for name, side in sides.items()}),
+    ]
+
+
 VALID_RATE_GAP = 0.05
 """Valid rates that lie further apart warn: part of a difference is then how often replies could be read."""
 
@@ -195,8 +247,3 @@ def calibration_faults(run: Manifest, calibration: Manifest) -> list[str]:
     if int(theirs) < int(ours):
         faults.append(f"fewer repeats: the run has {ours}, the calibration {theirs}")
     return faults
-
-
-def names_of(aspects: Sequence[Difference], weight: Weight) -> list[Difference]:
-    """The differences of one weight."""
-    return [aspect for aspect in aspects if aspect.weight == weight]

@@ -8,11 +8,6 @@ import click
 
 from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors, echo_json
 
-_HEADLINE = {
-    "prover": ("pessimistic", "pass_any_sample"),
-    "verifier": ("rough_tpr", "rough_tnr", "rough_bal_f1", "first_error_step_accuracy", "meta_ver_bal_f1"),
-}
-
 
 @click.command(cls=HandlesErrors, name="compare", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN RUN…")
@@ -47,7 +42,7 @@ def command(
     them is named; what makes a comparison doubtful warns, what makes it meaningless is refused (docs/comparing.md).
     p-values are corrected for the number of pairs (Holm). "No difference shown" does not mean that there is none.
     """
-    from proverbench.comparability import changed_problems, differences, names_of, valid_rate_warnings
+    from proverbench.comparability import Side, comparable, differences, doubts, headlines, of_weight
     from proverbench.errors import RunMismatchError, UserInputError
     from proverbench.metrics.comparison import compare_runs
     from proverbench.metrics.rates import published_rates
@@ -57,20 +52,18 @@ def command(
     if len(runs) < 2:
         raise UserInputError("compare needs at least two runs: proverbench compare RUN RUN…")
     opened = open_runs(runs, split=split)
-    found = differences({run.name: run.manifest for run in opened})
-    refused = names_of(found, "refuses")
+    manifests = {run.name: run.manifest for run in opened}
+    found = differences(manifests)
+    refused = of_weight(found, "refuses")
     if refused:
         raise RunMismatchError.of([f"cannot be compared: {difference}" for difference in refused])
     task = opened[0].task
     meta = all(run.manifest.extent.meta for run in opened)
-    scores = {run.name: run.summary.splits[split].metrics or {} for run in opened}
     known = published_rates(opened[0].arrays, meta=meta).reported
     unknown = [metric for metric in metrics if metric not in known]
     if unknown:
         raise UserInputError(f"--metric {unknown[0]}: not a metric of all these runs; there are {', '.join(known)}")
-    wanted = metrics or [metric for metric in known if all_metrics or metric in _HEADLINE[task]]
-    if any(difference.aspect == "samples" for difference in found):
-        wanted = [metric for metric in wanted if metric != "pass_any_sample"]
+    wanted = comparable(metrics or (known if all_metrics else headlines(manifests)), found)
     try:
         result = compare_runs(
             {run.name: run.arrays for run in opened},
@@ -82,15 +75,10 @@ def command(
         )
     except ValueError as exc:
         raise RunMismatchError(f"cannot be compared: {exc}") from exc
-    warnings = [str(difference) for difference in names_of(found, "warns")] + valid_rate_warnings(scores)
-    warnings += [
-        f"{run.name}: {run.summary.closed_unanswered} unanswered calls were closed as zero credit (--final)"
-        for run in opened
-        if run.summary.closed_unanswered
-    ]
-    warnings += changed_problems({run.name: run.folder.rows() for run in opened})
+    sides = {run.name: Side(run.manifest, run.summary, run.folder.rows()) for run in opened}
+    warnings = doubts(sides, found, split)
     compared = [
-        {"aspect": difference.aspect, "values": dict(difference.values)} for difference in names_of(found, "compared")
+        {"aspect": difference.aspect, "values": dict(difference.values)} for difference in of_weight(found, "compared")
     ]
     if as_json:
         answer = {"task": task, "split": split, "differs": compared, "warnings": warnings, **result}

@@ -11,7 +11,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from proverbench.comparability import ASPECTS, changed_problems, differences, names_of, valid_rate_warnings
+from proverbench.comparability import (
+    ASPECTS,
+    HEADLINES,
+    Side,
+    comparable,
+    differences,
+    doubts,
+    headlines,
+    of_weight,
+)
 from proverbench.data import splits
 from proverbench.errors import RunMismatchError
 from proverbench.journal import exact_text
@@ -24,8 +33,7 @@ from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_c
 from proverbench.parsing import decode_field, error_items
 from proverbench.records import CallKey, CallLine, Judgment, Manifest, Problem, ProofRecord, Row, Summary
 from proverbench.runfolder import RunFolder, timing
-from proverbench.saved import call_cost
-from proverbench.saved import names_of as names_of_paths
+from proverbench.saved import call_cost, names_of
 from proverbench.version import SCORED_BY
 
 ACCEPTS, MISSING, INVALID_FROM = -1, -2, -10
@@ -34,12 +42,6 @@ From 0 on, a mark is the step at which the proof is rejected."""
 
 CHUNK_CHARACTERS = 600_000
 """About how much text is unpacked at once when a proof is looked at."""
-
-HEADLINES = {
-    "prover": ("pessimistic", "pass_any_sample"),
-    "verifier": ("rough_bal_f1", "rough_tpr", "rough_tnr", "first_error_step_accuracy", "meta_ver_bal_f1"),
-}
-"""The metrics that the leaderboard shows and that runs are compared on."""
 
 FACTORS = {"prover": ("subject", "length", "domain"), "verifier": ("subject", "length", "severity", "policy", "domain")}
 """What scores are broken down by."""
@@ -409,7 +411,7 @@ def _comparisons(runs: Sequence[_Run]) -> Iterator[dict[str, Any]]:
             if len(groups) > 1 and not refused:
                 refused = True  # once a task: it is the same for every split
                 found = differences({run.name: run.folder.manifest for run in ready})
-                why = "; ".join(map(str, names_of(found, "refuses")))
+                why = "; ".join(map(str, of_weight(found, "refuses")))
                 yield {"task": task, "split": split, "runs": [run.name for run in ready], "reason": why}
             for group in groups:
                 if len(group) > 1:
@@ -429,22 +431,17 @@ def _comparable(runs: Sequence[_Run]) -> list[list[_Run]]:
 
 def _compare(runs: Sequence[_Run], split: str) -> dict[str, Any]:
     manifests = {run.name: run.folder.manifest for run in runs}
-    task = runs[0].folder.manifest.identity.task
     meta = all(manifest.extent.meta for manifest in manifests.values())
     found = differences(manifests)
-    metrics = [name for name in HEADLINES[task] if meta or not name.startswith("meta_")]
-    if any(difference.aspect == "samples" for difference in found):
-        metrics = [name for name in metrics if name != "pass_any_sample"]
+    metrics = comparable(headlines(manifests), found)
     try:
         result = compare_runs({run.name: run.arrays.split(split) for run in runs}, metrics=metrics, meta=meta)
     except ValueError as exc:
         return {"reason": str(exc)}
-    scores = {run.name: run.summary.splits[split].metrics or {} for run in runs}
-    warnings = [str(difference) for difference in names_of(found, "warns")] + valid_rate_warnings(scores)
-    warnings += changed_problems({run.name: run.folder.rows() for run in runs})
+    sides = {run.name: Side(run.folder.manifest, run.summary, run.folder.rows()) for run in runs}
     return {
         "reason": None,
-        "warnings": warnings,
+        "warnings": doubts(sides, found, split),
         "problems": result["problems"],
         "left_out": result["left_out"],
         "pairs": [_light(row) for row in result["pairs"]],
@@ -594,4 +591,4 @@ def open_runs(paths: Sequence[Path], *, published: bool = False) -> Iterator[Rep
             folder = RunFolder(path)
             stack.callback(folder.close)
             folders.append(folder)
-        yield Report(list(zip(names_of_paths(paths), folders, strict=True)), published=published)
+        yield Report(list(zip(names_of(paths), folders, strict=True)), published=published)

@@ -9,6 +9,7 @@ import pytest
 
 from proverbench.comparability import ASPECTS, differences
 from proverbench.frames import load
+from proverbench.report.build import open_runs
 from tests.support import ROOT
 
 
@@ -142,3 +143,15 @@ def test_the_page_lists_every_aspect():
     page = (ROOT / "docs/comparing.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (.*?) \| (.*?) \| (.*?) \| (.*?) \|$", page, re.MULTILINE)
     assert rows[2:] == [(a.name, words[a.prover], words[a.verifier], a.why) for a in ASPECTS]
+
+
+def test_the_report_doubts_what_compare_doubts(command, saved, tmp_path):
+    closed = shutil.copytree(saved / "v1", tmp_path / "closed")
+    lines = (closed / "calls.jsonl").read_bytes().splitlines(keepends=True)
+    (closed / "calls.jsonl").write_bytes(b"".join(line for line in lines[:-2] if b'"meta"' not in line))
+    assert command("verify", "--resume", closed, "--final").code == 0
+    told = found(command, closed, saved / "v2")["warnings"]
+    assert any("closed as zero credit" in warning for warning in told)
+    with open_runs([closed, saved / "v2"]) as report:
+        shown = {comparison["split"]: comparison["warnings"] for comparison in report.head["comparisons"]}
+    assert shown["all"] == told
