@@ -16,8 +16,6 @@ from typing import Any
 
 import msgspec
 
-_WAIT_S = 1800.0
-
 
 @dataclass(frozen=True, slots=True)
 class Usage:

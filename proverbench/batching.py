@@ -33,7 +33,7 @@ from proverbench.errors import (
     TransientError,
 )
 from proverbench.journal import disk, now, storable
-from proverbench.records import BatchLine, CallKey, Role
+from proverbench.records import BatchEvent, BatchLine, CallKey, Role
 from proverbench.sampling import Job
 from proverbench.session import Session
 from proverbench.sources import Sources
@@ -469,7 +469,7 @@ class Batches:
         """Say that a batch is collected, and decide what becomes of the calls that it did not answer."""
         answered = [number for number in batch.numbers if self._is_answered(number)]
         errors = {n: failed.get(n) or _missing(state) for n in batch.numbers if not self._is_answered(n)}
-        event = {"expired": "expired", "cancelled": "cancelled"}.get(state.status, "collected")
+        event: BatchEvent = state.status if state.status in ("expired", "cancelled") else "collected"
         await self._note(event, batch)
         words = f"{len(answered):,} answered" + (f"; not: {_reasons(errors.values())}" if errors else "")
         self.desk.tell(f"{self._name(batch)} is {'over' if event == 'collected' else event}: {words}")
@@ -519,9 +519,11 @@ class Batches:
         self._remotes.add(state.remote)
         await self._note("submitted", batch)
 
-    async def _note(self, event: str, batch: OpenBatch, *, keys: list[str] | None = None, message: str = "") -> None:
+    async def _note(
+        self, event: BatchEvent, batch: OpenBatch, *, keys: list[str] | None = None, message: str = ""
+    ) -> None:
         line = BatchLine(
-            event=msgspec.convert(event, BatchLine.__annotations__["event"]),
+            event=event,
             at=batch.since if event == "intent" else now(),
             batch=batch.id,
             remote=batch.remote,

@@ -322,14 +322,7 @@ class Summariser:
         )
         if split.complete and seen.expected:
             split.metrics = seen.score.metrics()
-            split.intervals, split.bounds = split_uncertainty(
-                arrays.split(name),
-                task=self._sources.manifest.identity.task,
-                samples=plan.samples,
-                repeats=plan.repeats,
-                meta=plan.meta,
-                metrics=split.metrics,
-            )
+            split.intervals, split.bounds = split_uncertainty(arrays.split(name), meta=plan.meta, metrics=split.metrics)
         return split
 
     def _tokens(self, role: Role) -> dict[str, int | None]:

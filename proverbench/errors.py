@@ -15,8 +15,9 @@
     ├── JournalError             the run folder on disk: damaged, locked, full, read-only
     └── InvalidReply             a reply that cannot be read; data, not a fault
 
-A message says what, where, the value found and the remedy. The command line prints it as one or two
-lines (``proverbench/cli/common.py``); no other place turns an error into an exit code.
+A message says what, where, the value found and the remedy. The command line prints it as one or two lines and ends with
+the exit code above (``proverbench/cli/common.py``); a run that a fault stops saves and scores first what it has
+(``proverbench/cli/execute.py``).
 """
 
 from collections.abc import Iterable

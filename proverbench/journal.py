@@ -84,9 +84,21 @@ def storable_value(value: Any, depth: int = 0) -> Any:
 
 def exact_text(line: CallLine) -> str:
     """The text of a reply exactly as it came, lone surrogates included."""
-    if line.text_b64 is None:
-        return line.text
-    return base64.b64decode(line.text_b64).decode("utf-8", "surrogatepass")
+    return exact(line.text, line.text_b64)
+
+
+def exact(text: str, as_base64: str | None) -> str:
+    """A stored text as it came: what JSON readers refuse stands beside it in base64."""
+    return text if as_base64 is None else base64.b64decode(as_base64).decode("utf-8", "surrogatepass")
+
+
+def try_lock(fd: int) -> bool:
+    """Lock an open file for this process, unless another has it; closing the file frees it."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 class Ledger:

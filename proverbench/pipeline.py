@@ -1,7 +1,6 @@
 """Joins the stages: call, append, parse, in that order. The only module that knows the whole chain."""
 
 import asyncio
-import hashlib
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from proverbench.errors import EndpointError, FatalEndpointError, InvalidReply, 
 from proverbench.journal import now, storable, storable_value
 from proverbench.judging import Event, ToJudge, grade_judgments, judge_proofs
 from proverbench.plan import ROLES
-from proverbench.prompts import Rendered
+from proverbench.prompts import Rendered, prompt_sha256
 from proverbench.reading import is_valid, proof_steps, render
 from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, RoleIdentity
 from proverbench.sampling import Job, sample_proofs
@@ -198,7 +197,6 @@ class Pipeline:
         self.tell: Tell = tell or (lambda message: None)
         self._roles = session.sources.manifest.identity.roles
         self._prompt: tuple[int, Rendered, str, int] | None = None
-        self._stages: dict[Role, _Stage] = {}
         self.reason: str | None = None
         """Why nothing new is asked, None while the run goes."""
         self.fault: ProverBenchError | None = None
@@ -364,7 +362,7 @@ class Pipeline:
     def _events(self) -> AsyncGenerator[Event, None]:
         plan, ledger = self.session.sources.plan, self.session.sources.ledger
         asked = [role for role in reversed(ROLES) if role in self.progress.stages]
-        stages = self._stages = {
+        stages = {
             role: _Stage(self, role, self._callers[role], self._batches.get(role), polite=self._shares(role, asked))
             for role in asked
             if self._roles[role].kind != GIVEN
@@ -442,14 +440,10 @@ class Pipeline:
         sources = self.session.sources
         if role != "verifier":
             rendered = render(sources, key)
-            return rendered, _sha256(rendered.text), 0
+            return rendered, prompt_sha256(rendered.text), 0
         proof = number // sources.plan.repeats
         if self._prompt is None or self._prompt[0] != proof:
             rendered = render(sources, key)
             generation = proof_steps(sources, proof)
-            self._prompt = (proof, rendered, _sha256(rendered.text), len(generation.steps) if generation else 0)
+            self._prompt = (proof, rendered, prompt_sha256(rendered.text), len(generation.steps) if generation else 0)
         return self._prompt[1:]
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

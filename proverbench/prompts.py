@@ -55,6 +55,11 @@ class Rendered(NamedTuple):
     """Length of the leading part of ``text`` that is the same in every call with this template."""
 
 
+def prompt_sha256(prompt: str) -> str:
+    """The hash by which calls.jsonl says to which prompt a reply was the answer."""
+    return hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 @dataclass(frozen=True)
 class Template:
     """A prompt template of one role.

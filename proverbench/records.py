@@ -257,10 +257,13 @@ class FinalLine(msgspec.Struct, kw_only=True, tag_field="type", tag="final"):
     """``CallKey.text`` of each; calls that depend on one of them are closed with it."""
 
 
+BatchEvent = Literal["intent", "submitted", "collected", "cancelled", "expired", "failed"]
+
+
 class BatchLine(msgspec.Struct, kw_only=True, tag_field="type", tag="batch"):
     """What happened to a batch of calls (``--batch``), in calls.jsonl."""
 
-    event: Literal["intent", "submitted", "collected", "cancelled", "expired", "failed"]
+    event: BatchEvent
     at: str
     batch: str
     """Our own id of the batch, chosen before it is submitted."""

@@ -4,6 +4,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from proverbench.cli import main
@@ -12,6 +13,10 @@ from tests.support import Ended
 
 # Behind nohup a hangup is ignored, by the commands that are tested too: they inherit it.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# A test shows growth, never seconds: a machine may be busy.
+hypothesis.settings.register_profile("proverbench", hypothesis.settings.default, deadline=None)
+hypothesis.settings.load_profile("proverbench")
 
 
 @pytest.fixture

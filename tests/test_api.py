@@ -94,7 +94,8 @@ async def test_a_folder_is_continued_and_grown(problems, config, server, tmp_pat
             pass
 
 
-async def test_who_leaves_early_is_journalled_so(problems, config, tmp_path):
+async def test_who_leaves_early_is_journalled_so(problems, server, tmp_path):
+    config = write_config(tmp_path / "config.toml", server.base_url, concurrency=1)
     folder = tmp_path / "run"
     async with aclosing(run_prover(problems, config, verifier_repeats=2, folder=folder)) as records:
         async for _ in records:

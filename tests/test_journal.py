@@ -12,7 +12,7 @@ from pathlib import Path
 import jsonlines
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proverbench import journal as journal_module
@@ -276,7 +276,6 @@ class TestLedger:
             reader.update(ledger)
             assert ledger.count("policy") == 2
 
-    @settings(deadline=None)
     @given(
         cuts=st.lists(st.integers(0, 4000), max_size=6).map(sorted), sizes=st.lists(st.integers(0, 300), max_size=12)
     )

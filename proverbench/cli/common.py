@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from proverbench.cli.pages import printable
-from proverbench.errors import EndpointError, JournalError, ProverBenchError, UserInputError
+from proverbench.errors import ProverBenchError, UserInputError
 
 EXIT_COMPLETE = 0
 EXIT_INCOMPLETE = 1
@@ -62,7 +62,7 @@ class HandlesErrors(click.Command):
     """A command whose expected errors end as one short message on stderr and an exit code, never as a traceback."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the command; the only place that turns an error into an exit code."""
+        """Run the command; errors that end it become an exit code here."""
         kwargs["standalone_mode"] = False
         code: object = None
         try:
@@ -85,7 +85,7 @@ class HandlesErrors(click.Command):
         except UserInputError as exc:
             say(f"error: {exc}")
             code = EXIT_BAD_INPUT
-        except (EndpointError, JournalError, ProverBenchError) as exc:
+        except ProverBenchError as exc:
             say(f"error: {exc}")
             code = EXIT_INCOMPLETE
         except (OSError, MemoryError, UnicodeError) as exc:

@@ -106,7 +106,7 @@ class Priority:
 
 @dataclass(slots=True)
 class EndpointState:
-    """Live counters of one endpoint, read by the progress line and timing.json."""
+    """Live counters of one endpoint, read by the progress line."""
 
     in_flight: int = 0
     """Slots that are held."""
@@ -116,7 +116,6 @@ class EndpointState:
     concurrency: int = 0
     """The present limit, after lowering and recovery."""
     answered: int = 0
-    unanswered: int = 0
     attempts: int = 0
     abandoned: int = 0
     paused_until: float = 0.0

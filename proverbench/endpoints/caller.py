@@ -124,7 +124,6 @@ class EndpointCaller:
         except EndpointError as exc:
             if self.state.answered == 0 and self._hits_every_call(exc):
                 raise self._named(exc) from None
-            self.state.unanswered += 1
             return Unanswered(exc.kind, str(exc), exc.status, call.attempts, call.abandoned)
         finally:
             if call.holds_slot:

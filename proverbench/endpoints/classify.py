@@ -210,24 +210,25 @@ def is_error(error: Any) -> bool:
 
 
 def _status_in(table: dict[str, Any]) -> int:
-    for name in ("code", "status", "status_code", "statusCode"):
-        word = _word(table.get(name))
-        if word.isascii() and word.isdigit() and len(word) == 3 and 400 <= int(word) <= 599:
-            return int(word)
-    return 0
+    words = (_word(table.get(name)) for name in ("code", "status", "status_code", "statusCode"))
+    return next(filter(None, map(_status_of, words)), 0)
 
 
-def effective_status(facts: ErrorFacts, default: int = 500) -> int:
+def _status_of(word: str) -> int:
+    """The status that a number is; 0 when it is none."""
+    is_status = word.isascii() and word.isdigit() and len(word) == 3 and 400 <= int(word) <= 599
+    return int(word) if is_status else 0
+
+
+def effective_status(facts: ErrorFacts) -> int:
     """The status that an error means when HTTP said 200: its numeric code, else what its type or code names."""
-    if facts.status:
-        return facts.status
-    for word in (facts.code, facts.type):
-        if word.isascii() and word.isdigit() and len(word) == 3 and 400 <= int(word) <= 599:
-            return int(word)
+    stated = facts.status or _status_of(facts.code) or _status_of(facts.type)
+    if stated:
+        return stated
     for pattern, status in _STATUS_OF_WORD:
         if re.search(pattern, f"{facts.type}\n{facts.code}", re.IGNORECASE):
             return status
-    return 401 if _UNAUTHORISED.match(facts.message) else default
+    return 401 if _UNAUTHORISED.match(facts.message) else 500
 
 
 def classify(status: int, facts: ErrorFacts, *, output_limit: int | None = None) -> Rule:

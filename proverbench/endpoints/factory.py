@@ -88,20 +88,20 @@ def check_endpoints(config: Config, roles: Sequence[str]) -> None:
         raise ConfigError.of(faults)
 
 
-def read_access(endpoint: EndpointConfig, environ: Mapping[str, str] = os.environ) -> Access:
+def read_access(endpoint: EndpointConfig) -> Access:
     """The key and headers of an endpoint, from the variables that its config names."""
-    key = environ.get(endpoint.api_key_env, "").strip() if endpoint.api_key_env else ""
-    headers = {header: environ.get(name, "").strip() for header, name in endpoint.extra_headers_env.items()}
+    key = os.environ.get(endpoint.api_key_env, "").strip() if endpoint.api_key_env else ""
+    headers = {header: os.environ.get(name, "").strip() for header, name in endpoint.extra_headers_env.items()}
     return Access(key=key or None, headers=headers)
 
 
-def _unsendable(endpoint: EndpointConfig, environ: Mapping[str, str] = os.environ) -> list[str]:
+def _unsendable(endpoint: EndpointConfig) -> list[str]:
     """Variables whose values no header can carry: a line end inside, a curly quote from a web page."""
     names = [*filter(None, [endpoint.api_key_env]), *endpoint.extra_headers_env.values()]
     return [
         f"the environment variable {name} holds characters that no HTTP header may hold; copy its value again"
         for name in names
-        if not all(" " <= c <= "~" for c in environ.get(name, "").strip())
+        if not all(" " <= c <= "~" for c in os.environ.get(name, "").strip())
     ]
 
 

@@ -4,12 +4,12 @@ A call is answered by the saved call of the same key, if that was made with the 
 judged by another verifier, and a pipeline can be run again as it was.
 """
 
-import base64
-import hashlib
 from pathlib import Path
 
 from proverbench.endpoints.base import Reply, Request
 from proverbench.errors import CallFailedError, FatalEndpointError
+from proverbench.journal import exact
+from proverbench.prompts import prompt_sha256
 from proverbench.records import CallKey
 from proverbench.runfolder import RunFolder
 
@@ -39,7 +39,7 @@ class ReplayEndpoint:
         saved = self._run.call(CallKey.parse(request.key))
         if saved is None:
             raise CallFailedError(f"{self._path} holds no answer to {request.key}", kind="not_in_run")
-        asked = hashlib.sha256(request.prompt.encode("utf-8", "surrogatepass")).hexdigest()
+        asked = prompt_sha256(request.prompt)
         if saved.prompt_sha256 and saved.prompt_sha256 != asked:
             raise FatalEndpointError(
                 f"{self._path} answered {request.key} to another prompt (SHA-256 {saved.prompt_sha256[:12]}…, here "
@@ -47,9 +47,9 @@ class ReplayEndpoint:
                 kind="prompt_mismatch",
             )
         return Reply(
-            text=_exact(saved.text, saved.text_b64),
+            text=exact(saved.text, saved.text_b64),
             finish_reason=saved.finish_reason,
-            reasoning=None if saved.reasoning is None else _exact(saved.reasoning, saved.reasoning_b64),
+            reasoning=None if saved.reasoning is None else exact(saved.reasoning, saved.reasoning_b64),
             refused=saved.refused,
             usage=saved.usage,
             model=saved.model,
@@ -60,8 +60,3 @@ class ReplayEndpoint:
     async def aclose(self) -> None:
         """Close the run's files."""
         self._run.close()
-
-
-def _exact(text: str, as_base64: str | None) -> str:
-    """The text as it came: what JSON readers refuse stands beside it in base64."""
-    return text if as_base64 is None else base64.b64decode(as_base64).decode("utf-8", "surrogatepass")

@@ -122,8 +122,8 @@ def _reset(value: str | None, now: datetime) -> float | None:
 def wait_s(attempt: int, hint_s: float | None, rng: random.Random) -> float:
     """How long to wait after the ``attempt``-th attempt (1-based) failed.
 
-    Without a hint uniform in (0, min(60, 2**(attempt-1))) seconds; with one at least the hint, and up to a quarter of
-    it plus that much more.
+    Without a hint uniform between a twentieth of min(60, 2**(attempt-1)) seconds and the whole; with one at least the
+    hint, and up to a quarter of it plus that much more.
     """
     ceiling = min(MAX_WAIT_S, BASE_WAIT_S * 2.0 ** min(attempt - 1, 16))
     jitter = rng.uniform(0.05, 1.0) * ceiling

@@ -1,7 +1,7 @@
 """HTTP for the model endpoints: one aiohttp session, timeouts, and outside exceptions mapped in one place.
 
-The SDKs' request machinery costs 1.4 to 2.7 ms of CPU a call, this 0.3 (docs/performance.md), and it maps a reset
-connection to a timeout. So calls go through here; the wire formats are the SDKs'.
+The SDKs' request machinery takes more CPU for a call than all else that is done with it (docs/performance.md), and it
+maps a reset connection to a timeout. So calls go through here; the wire formats are the SDKs'.
 """
 
 import os

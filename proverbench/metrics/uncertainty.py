@@ -1,14 +1,13 @@
 """Intervals and bounds beside every score (docs/metrics.md, "Intervals" and "Bounds")."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
+from proverbench.metrics.arrays import INVALID, JudgmentArrays
 from proverbench.metrics.rates import Floats, RateTable, published_rates
-from proverbench.records import ProofRecord, Task
 
 RESAMPLES = 1000
 SEED = 20260711
@@ -26,36 +25,20 @@ Score = float | int | None
 
 
 def split_uncertainty(
-    split: JudgmentArrays | Iterable[ProofRecord],
-    *,
-    task: Task,
-    samples: int,
-    repeats: int,
-    meta: bool,
-    metrics: Mapping[str, Score],
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
+    arrays: JudgmentArrays, *, meta: bool, metrics: Mapping[str, Score]
 ) -> tuple[dict[str, Interval], dict[str, dict[str, Any]]]:
     """What stands beside one complete split's ``metrics``.
 
     Args:
-        split: The split's closed records, or their arrays.
-        task: Which benchmark.
-        samples: S.
-        repeats: R.
+        arrays: The split.
         meta: Whether the meta-verifier was asked.
         metrics: The published scores of the same records.
-        resamples: Number of bootstrap resamples.
-        seed: Seed of numpy's PCG64.
 
     Returns:
         ``intervals`` and ``bounds``, each by metric name, JSON-ready: derived floats have 12 significant digits. A
         metric that is None has neither.
     """
-    arrays = (
-        split if isinstance(split, JudgmentArrays) else arrays_of(split, task=task, samples=samples, repeats=repeats)
-    )
-    found = intervals(published_rates(arrays, meta=meta), resamples=resamples, seed=seed)
+    found = intervals(published_rates(arrays, meta=meta))
     kept = {name: found[name] for name in metrics if name in found and metrics[name] is not None}
     return kept, bounds(arrays, meta=meta, metrics=metrics)
 

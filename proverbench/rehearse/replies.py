@@ -4,8 +4,6 @@ A reply never depends on the order or the number of requests, unless that is ask
 that was disturbed and resumed gets the same replies as one that was not.
 """
 
-import base64
-import hashlib
 import random
 import re
 from collections.abc import Callable
@@ -16,6 +14,8 @@ from typing import Literal
 import msgspec
 
 from proverbench.errors import DataError
+from proverbench.journal import CALLS, exact, exact_text
+from proverbench.prompts import prompt_sha256
 from proverbench.records import LEVEL_SCORES, CallLine
 from proverbench.rehearse.plays import ModelReply
 from proverbench.rehearse.wire import Ask, digest
@@ -166,7 +166,7 @@ class SavedReplies:
         self._vary = vary
         self._otherwise = otherwise
         self._by_prompt: dict[str, list[ModelReply]] = {}
-        path = run / "calls.jsonl"
+        path = run / CALLS
         if not path.is_file():
             raise DataError(f"{path}: there is no such file; --replies wants the folder of a saved run")
         self._read(path)
@@ -176,7 +176,7 @@ class SavedReplies:
 
     def __call__(self, ask: Ask, answered_before: int) -> ModelReply:
         """The saved reply to ``ask``, or another's."""
-        replies = self._by_prompt.get(_sha256(ask.prompt))
+        replies = self._by_prompt.get(prompt_sha256(ask.prompt))
         if not replies:
             return self._otherwise(ask, answered_before)
         return replies[(variation(self._vary, ask, answered_before) or 0) % len(replies)]
@@ -201,12 +201,6 @@ class _Typed(msgspec.Struct):
 
 
 def _reply_of(call: CallLine) -> ModelReply:
-    text = call.text
-    if call.text_b64 is not None:
-        text = base64.b64decode(call.text_b64).decode("utf-8", "surrogatepass")
+    reasoning = None if call.reasoning is None else exact(call.reasoning, call.reasoning_b64)
     finish_reason = _OPENAI_REASONS.get(call.finish_reason or "", call.finish_reason)
-    return ModelReply(content=text, finish_reason=finish_reason, reasoning=call.reasoning, model=call.model)
-
-
-def _sha256(prompt: str) -> str:
-    return hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
+    return ModelReply(content=exact_text(call), finish_reason=finish_reason, reasoning=reasoning, model=call.model)

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from proverbench.errors import JournalError, RunMismatchError
+from proverbench.journal import CALLS
 from proverbench.report.build import Report, open_runs
 from proverbench.report.write import report_page
 from proverbench.sources import MANIFEST
@@ -94,7 +95,7 @@ class Followed:
         """Changes whenever a run's sources do."""
         parts = []
         for path in self._paths:
-            for name in (MANIFEST, "calls.jsonl"):
+            for name in (MANIFEST, CALLS):
                 try:
                     status = (path / name).stat()
                     parts.append(f"{status.st_size:x}-{status.st_mtime_ns:x}")

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import fcntl
 import json
 import os
 import time
@@ -10,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from proverbench.journal import disk
+from proverbench.journal import disk, try_lock
 
 _POLL_S = 0.2
 """How often to look whether another process is done with its request."""
@@ -54,7 +53,7 @@ class PoliteWindow:
             JournalError: If the file cannot be written: without it the limit could not be kept.
         """
         with self._opened() as fd:
-            while not _locked(fd):
+            while not try_lock(fd):
                 await self._sleep(_POLL_S)
             times = _read(fd)
             while (wait := self._wait_s(times)) > 0:
@@ -90,14 +89,6 @@ class PoliteWindow:
         with disk(self._path):
             os.pwrite(fd, data, 0)
             os.ftruncate(fd, len(data))
-
-
-def _locked(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _read(fd: int) -> list[float]:

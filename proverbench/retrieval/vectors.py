@@ -7,7 +7,6 @@ under the hash of its text, so a new revision of a corpus costs only the documen
 
 import asyncio
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proverbench.errors import ConfigError, JournalError
-from proverbench.journal import disk, write_whole
+from proverbench.journal import disk, try_lock, write_whole
 from proverbench.retrieval.render import RENDERER_SHA256, TextTemplate
 
 Vectors = NDArray[np.floating]
@@ -160,7 +159,7 @@ async def _locked(folder: Path, stopping: Callable[[], bool]) -> AsyncIterator[N
     with disk(folder / "lock"):
         fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        while not _try_lock(fd):
+        while not try_lock(fd):
             # Not a blocking lock: Ctrl-C must be heard while another process embeds for hours.
             if stopping():
                 raise StoppedError
@@ -168,14 +167,6 @@ async def _locked(folder: Path, stopping: Callable[[], bool]) -> AsyncIterator[N
         yield
     finally:
         os.close(fd)
-
-
-def _try_lock(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 _KEY_BYTES = 32

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
 from proverbench.records import LEVEL_SCORES, Annotation, Judgment, MetaJudgment, ProofRecord
 
-few_examples = settings(deadline=None, max_examples=25)
+few_examples = settings(max_examples=25)
 """For properties of whole runs, which take a while each; no deadline, because the machine may be busy."""
 
 LEVELS = sorted(LEVEL_SCORES)

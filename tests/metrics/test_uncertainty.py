@@ -120,8 +120,8 @@ def test_a_rebuild_never_moves_an_interval(seed: int, shuffle: random.Random) ->
 
     def rebuilt() -> str:
         metrics = score_verifier(records, repeats=4, meta=True)
-        options: dict[str, Any] = {"task": "verifier", "samples": 1, "repeats": 4, "meta": True, "resamples": 50}
-        return json.dumps(split_uncertainty(records, metrics=metrics, **options), allow_nan=False)
+        arrays = arrays_of(records, task="verifier", repeats=4)
+        return json.dumps(split_uncertainty(arrays, meta=True, metrics=metrics), allow_nan=False)
 
     first = rebuilt()
     assert rebuilt() == first
@@ -249,7 +249,7 @@ def test_undefined_resamples_are_counted() -> None:
 def test_an_absent_class_has_no_interval() -> None:
     records = [verifier_record(f"p{i}", f"v{i}", -1, [-1]) for i in range(4)]
     metrics = score_verifier(records, repeats=1)
-    got, bound = split_uncertainty(records, task="verifier", samples=1, repeats=1, meta=False, metrics=metrics)
+    got, bound = split_uncertainty(arrays_of(records, task="verifier", repeats=1), meta=False, metrics=metrics)
     assert "rough_tnr" not in got
     assert "rough_bal_f1" not in bound
     assert "proofs" not in got

@@ -87,7 +87,7 @@ def slow_scores(ranks: Ranks, k_max: int = 200) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(ranks_of_units)
 def test_agrees_with_a_slow_second_implementation(ranks: Ranks) -> None:
     scores, slow = score_queries([ranks]), slow_scores(ranks)
@@ -98,7 +98,6 @@ def test_agrees_with_a_slow_second_implementation(ranks: Ranks) -> None:
     assert scores.pr11[0].tolist() == pytest.approx([float(x) for x in slow["pr11"]], abs=1e-12)
 
 
-@settings(deadline=None)
 @given(st.lists(ranks_of_units, min_size=1, max_size=5))
 def test_everything_is_a_share_and_recall_never_falls(queries: list[Ranks]) -> None:
     scores = score_queries(queries)
@@ -109,7 +108,6 @@ def test_everything_is_a_share_and_recall_never_falls(queries: list[Ranks]) -> N
     assert (np.diff(scores.pr11, axis=1) <= 0).all()
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), st.integers(1, 200)), min_size=1, max_size=12), st.randoms())
 def test_the_order_of_units_does_not_matter(ranks: Ranks, rng: Any) -> None:
     shuffled = list(ranks)
@@ -119,7 +117,6 @@ def test_the_order_of_units_does_not_matter(ranks: Ranks, rng: Any) -> None:
     assert all(np.array_equal(one.scalars[name], two.scalars[name]) for name in one.scalars)
 
 
-@settings(deadline=None)
 @given(st.sets(st.integers(1, 60), min_size=0, max_size=8), st.integers(0, 4), st.integers(0, 60))
 def test_trec_eval_agrees_where_conventions_do(places: set[int], missed: int, length: int) -> None:
     """One document a unit, none repeated: there a unit is what trec_eval calls a relevant document."""

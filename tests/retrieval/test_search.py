@@ -7,7 +7,6 @@ from proverbench.retrieval.search import exact_top_k, top_k_of
 from proverbench.retrieval.vectors import VectorView, in_memory, normalised
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(-3, 3), max_size=40), st.integers(1, 45))
 def test_the_k_best_are_those_of_a_full_sort_with_ties_by_row(scores: list[int], k: int) -> None:
     expected = sorted(range(len(scores)), key=lambda row: (-scores[row], row))[:k]
@@ -19,7 +18,7 @@ def brute(queries: np.ndarray, documents: np.ndarray, k: int) -> list[list[int]]
     return [sorted(range(len(documents)), key=lambda row: (-row_scores[row], row))[:k] for row_scores in products]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 6),
