@@ -5,7 +5,7 @@ Everything is computed from one run: an average over all subsets of the repeats 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -152,7 +152,7 @@ def pass_at_k(
         names=tuple(f"pass@{k}" for k in usable),
         earned=np.stack(earned, axis=1) if earned else possible,
         possible=possible,
-        items=possible.sum(axis=0),
+        items=possible.sum(axis=0) * [samples // k for k in usable],  # draws of k that share no sample
         composites={},
     )
     point, found = table.point(), intervals(table, resamples=resamples, seed=seed)
@@ -292,4 +292,7 @@ def _voting_table(arrays: JudgmentArrays, pairs: list[tuple[int, int]]) -> RateT
         columns.append((f"tnr@{r},{k}", rejecting * arrays.incorrect, one * arrays.incorrect))
     if arrays.task == "verifier":
         composites = {f"bal_f1@{r},{k}": Composite("harmonic", f"tpr@{r},{k}", f"tnr@{r},{k}") for r, k in pairs}
-    return table_of(columns, arrays, composites)
+    table = table_of(columns, arrays, composites)
+    # So many judgments of a proof make R // r votes that share none: single judgments at r = 1, one vote at r = R.
+    votes = [arrays.repeats // r for r, _ in pairs for _ in range(len(columns) // len(pairs))]
+    return replace(table, items=table.items * votes)

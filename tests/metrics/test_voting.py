@@ -2,6 +2,7 @@
 
 import itertools
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from scipy import stats
 
 from proverbench.metrics.arrays import INVALID, arrays_of
 from proverbench.metrics.proverbench import score_prover
+from proverbench.metrics.rates import published_rates
+from proverbench.metrics.uncertainty import intervals
 from proverbench.metrics.verifierbench import score_verifier
 from proverbench.metrics.voting import (
     Cost,
@@ -93,6 +96,33 @@ def test_ends_are_the_published_scores(seed: int) -> None:
     curve = voting_curve(arrays_of(judged, task="verifier", repeats=4), resamples=2)
     for row, name in zip(curve, ("rough_tpr", "rough_tnr", "rough_bal_f1"), strict=False):
         assert row["value"] is rates[name] is None or row["value"] == pytest.approx(rates[name], abs=1e-12)
+
+
+@few_examples
+@given(st.integers(0, 10_000))
+def test_ends_have_the_published_intervals(seed: int) -> None:
+    """One quantity, one interval: also the Wilson-type one, whose number of observations must be the same."""
+
+    def same(row: dict[str, Any], interval: Any) -> None:
+        assert set(row["interval"]) == set(interval)
+        for field, value in interval.items():
+            if field == "wilson" or field in ("low", "high", "se"):
+                assert row["interval"][field] == pytest.approx(value, abs=1e-9)
+            elif field != "unreliable":  # which names the metric
+                assert row["interval"][field] == value
+
+    proved = prover_arrays(seed, 12, 4, 3)
+    published = intervals(published_rates(proved), resamples=50)
+    at = {(row["r"], row["k"]): row for row in voting_curve(proved, resamples=50)}
+    same(at[3, 3], published["pessimistic"])
+    first, *_, last = pass_at_k(proved, resamples=50)
+    same(first, published["pessimistic"])
+    same(last, published["pass_any_sample"])
+    judged = verifier_arrays(seed, 12)
+    published = intervals(published_rates(judged), resamples=50)
+    for row in voting_curve(judged, resamples=50):
+        if row["r"] == 1 and row["value"] is not None:
+            same(row, published[f"rough_{row['metric']}"])
 
 
 @few_examples
