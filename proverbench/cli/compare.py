@@ -95,7 +95,7 @@ def _show(
     warnings: Sequence[str],
     result: Mapping[str, Any],
 ) -> None:
-    from proverbench.cli.tables import console, ends, number, plain, show, table
+    from proverbench.cli.tables import Estimate, console, ends, number, plain, show, table
     from proverbench.metrics.shown import footnotes
 
     out = console()
@@ -114,7 +114,9 @@ def _show(
         out.print(plain(f"undefined here, because a class of proofs is absent: {', '.join(result['undefined'])}"))
     out.print()
     several = len(result["proofs"]) > 2
-    shown = table("Differences, first minus second", "metric", "first", "second", "difference", "95 % interval", "p")
+    shown = table(
+        "Differences, first minus second, with 95 % intervals", "metric", "first", "second", "difference", "p"
+    )
     if several:
         shown.add_column("p (Holm)", justify="right")
     shown.add_column("")
@@ -123,8 +125,7 @@ def _show(
             row["metric"],
             f"{row['first']} {number(row['first_value'])}",
             f"{row['second']} {number(row['second_value'])}",
-            f"{row['difference']:+.3f}",
-            ends(row["interval"]),
+            Estimate(f"{row['difference']:+.3f}", ends(row["interval"])),
             f"{row['p']:.4f}",
         ]
         shown.add_row(*cells, *([f"{row['p_holm']:.4f}"] if several else []), row["verdict"])

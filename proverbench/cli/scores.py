@@ -1,10 +1,17 @@
 """The scores of a run as a terminal shows them."""
 
+from collections.abc import Container, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proverbench.cli.common import OutputError, discard_unwritten, say
-from proverbench.metrics.shown import footnotes, shown_interval
-from proverbench.records import Summary
+from proverbench.metrics.shown import footnotes
+from proverbench.records import SplitSummary, Summary
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from proverbench.cli.tables import Estimate
 
 _COUNTS = {"problems", "proofs", "correct_proofs", "incorrect_proofs"}
 
@@ -26,23 +33,18 @@ def print_scores(summary: Summary, path: Path) -> bool:
 
 
 def _print(summary: Summary, path: Path) -> None:
-    from rich.table import Table
-
     from proverbench.cli.tables import console as console_for_results
+    from proverbench.cli.tables import fits
 
     console = console_for_results()
     shown = {name: split for name, split in summary.splits.items() if split.selected_rows or name == "all"}
     title = "ProverBench" if summary.task == "prover" else "VerifierBench"
     console.print(f"{title}  (scores 0-1, [95 % interval])", style="italic")
-    table = Table(box=None, pad_edge=False)
-    table.add_column("")
-    for name in shown:
-        table.add_column(name, justify="right")
-    table.add_row("records", *(f"{s.completed_records}/{s.expected_records}" for s in shown.values()))
-    metrics = dict.fromkeys(metric for split in shown.values() for metric in split.metrics or ())
-    for metric in metrics:
-        table.add_row(metric, *(_cell(split.metrics, split.intervals, metric) for split in shown.values()))
-    console.print(table)
+    table = _table(shown, with_intervals=shown)
+    narrow = not fits(console, table)
+    console.print(_table(shown, with_intervals=["all"]) if narrow else table)
+    if narrow:
+        console.print("The other splits have intervals too: in summary.json, or in a wider terminal.")
     if not summary.splits["all"].selected_rows:
         console.print(
             "This shard has no problems: there is nothing to ask. `proverbench merge` works with it or without."
@@ -61,17 +63,23 @@ def _print(summary: Summary, path: Path) -> None:
     console.print(f"saved in {path}: summary.json, records.jsonl, calls.jsonl, timing.json", soft_wrap=True)
 
 
-def _cell(
-    metrics: dict[str, float | int | None] | None, intervals: dict[str, dict[str, object]] | None, metric: str
-) -> str:
-    if metrics is None:
+def _table(splits: Mapping[str, SplitSummary], *, with_intervals: Container[str]) -> "Table":
+    from proverbench.cli.tables import table
+
+    made = table("", "", *splits)
+    made.title = None
+    made.add_row("records", *(f"{split.completed_records}/{split.expected_records}" for split in splits.values()))
+    for metric in dict.fromkeys(metric for split in splits.values() for metric in split.metrics or ()):
+        made.add_row(metric, *(_cell(split, metric, name in with_intervals) for name, split in splits.items()))
+    return made
+
+
+def _cell(split: SplitSummary, metric: str, with_interval: bool) -> "str | Estimate":
+    from proverbench.cli.tables import with_ends
+
+    if split.metrics is None:
         return "incomplete"
-    value = metrics.get(metric)
-    if value is None:
-        return "-"
-    if metric in _COUNTS:
+    value = split.metrics.get(metric)
+    if metric in _COUNTS and value is not None:
         return str(value)
-    ends = shown_interval((intervals or {}).get(metric))
-    if ends is None:
-        return f"{value:.3f}"
-    return f"{value:.3f} [{ends.low:.3f}, {ends.high:.3f}]{ends.mark}"
+    return with_ends(value, (split.intervals or {}).get(metric) if with_interval else None)

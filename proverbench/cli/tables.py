@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -36,16 +38,21 @@ def console() -> Console:
 
 
 def table(title: str, *columns: str) -> Table:
-    """A plain table; the first column is text, the others are right-aligned. :func:`show` prints it."""
+    """A plain table; the first column is text and whole, the others are right-aligned. :func:`show` prints it."""
     made = Table(title=plain(title), box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for place, name in enumerate(columns):
-        made.add_column(name, justify="left" if place == 0 else "right")
+        made.add_column(name, justify="left" if place == 0 else "right", no_wrap=place == 0, overflow="fold")
     return made
 
 
 def show(out: Console, made: Table) -> None:
-    """Print a table under its title, then an empty line; rich itself would wrap the title to the table's width."""
+    """Print a table under its title, then an empty line; rich itself would wrap the title to the table's width.
+
+    Where the terminal is narrow, columns stand closer, and what still does not fit is folded, never cut.
+    """
     title, made.title = made.title, None
+    if not fits(out, made):
+        made.padding = (0, 1, 0, 0)
     out.print(title, style="bold")
     out.print(made)
     out.print()
@@ -69,6 +76,31 @@ def ends(interval: Mapping[str, Any] | None, *, digits: int = 3) -> str:
     return f"[{shown.low:.{digits}f}, {shown.high:.{digits}f}]{shown.mark}"
 
 
-def with_ends(value: float | None, interval: Mapping[str, Any] | None) -> str:
-    """``0.640 [0.581, 0.702]``."""
-    return f"{number(value)} {ends(interval)}".rstrip()
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A cell: a value and its interval, ``0.640 [0.581, 0.702]``, under each other where the column is narrow."""
+
+    value: str
+    ends: str
+
+    def __str__(self) -> str:
+        return f"{self.value} {self.ends}".strip()
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """From the longer of both to both."""
+        return Measurement(max(len(self.value), len(self.ends)), len(str(self)))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """In one line, or in two."""
+        whole = str(self)
+        yield Text(whole if len(whole) <= options.max_width else f"{self.value}\n{self.ends}", overflow="fold")
+
+
+def with_ends(value: float | None, interval: Mapping[str, Any] | None) -> Estimate:
+    """The cell of a value and its interval."""
+    return Estimate(number(value), ends(interval))
+
+
+def fits(out: Console, made: Table) -> bool:
+    """Whether the table's columns stand beside each other without a cell being cut."""
+    return Measurement.get(out, out.options.update(max_width=_PIPED_WIDTH), made).minimum <= out.width

@@ -127,3 +127,21 @@ def test_every_mark_is_explained(command, run):
         bears = f"]{mark}" in shown.out
         assert bears == any(line.startswith(f"{mark} ") for line in shown.out.splitlines()), mark
     assert "]†" in shown.out
+
+
+@pytest.mark.parametrize("command_line", [("analyse", "v1"), ("compare", "v1", "v2"), ("score", "v1"), ("score", "p1")])
+def test_on_a_narrow_terminal_nothing_is_cut(command, saved, monkeypatch, command_line):
+    monkeypatch.setattr(pages, "on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    name, *runs = command_line
+    shown = command(name, *(saved / run for run in runs))
+    assert shown.code == 0
+    assert "…" not in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 80 or "saved in" in shown.out
+    metrics = load(saved / runs[0]).summary.splits["all"].metrics
+    wanted = {
+        "analyse": ("first_error_step", "krippendorff_alpha", "raw_agreement"),
+        "compare": ("first_error_step_accuracy ", "meta_ver_bal_f1 "),
+        "score": metrics,
+    }[name]
+    assert [metric for metric in wanted if metric not in shown.out] == []
