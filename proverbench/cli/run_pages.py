@@ -20,12 +20,13 @@ from proverbench.cli.pages import (
     rule,
     section,
 )
+from proverbench.endpoints.money import used
 from proverbench.journal import exact_text
 from proverbench.metrics.shown import footnotes, shown_interval
 from proverbench.parsing import decode_field, error_items
 from proverbench.plan import row_id
 from proverbench.records import LEVEL_SCORES, CallKey, CallLine, Judgment, ProofRecord, Row, Summary
-from proverbench.runfolder import RunFolder
+from proverbench.runfolder import RunFolder, timing
 
 _COUNTS = ("problems", "proofs", "correct_proofs", "incorrect_proofs")
 # Columns of the judgments of one proof in a table: enough for a reason code, and for eight signs or so.
@@ -130,8 +131,9 @@ def troubles(summary: Summary, missing: Missing, columns: int) -> list[str]:
 def first_page(run: RunFolder, found: Overview, state: str, columns: int) -> str:
     """Scores, and what is missing or invalid."""
     scored = f"scored by {found.summary.scored_by}, protocol {found.summary.protocol}"
+    spent = used(found.summary.usage, timing(run.sources)["roles"])
     parts = [
-        [*head(run, state), scored],
+        [*head(run, state), scored, *([f"used {spent}"] if spent else [])],
         scores(found.summary, columns),
         troubles(found.summary, found.missing, columns),
     ]

@@ -33,8 +33,12 @@ def print_scores(summary: Summary, path: Path) -> bool:
 
 
 def _print(summary: Summary, path: Path) -> None:
+    import msgspec
+
     from proverbench.cli.tables import console as console_for_results
     from proverbench.cli.tables import fits
+    from proverbench.endpoints.money import used
+    from proverbench.runfolder import TIMING
 
     console = console_for_results()
     shown = {name: split for name, split in summary.splits.items() if split.selected_rows or name == "all"}
@@ -60,6 +64,8 @@ def _print(summary: Summary, path: Path) -> None:
         console.print(f"{summary.closed_unanswered} unanswered calls were closed as zero credit (--final)")
     for warning in summary.warnings:
         console.print(f"note: {warning}")
+    if spent := used(summary.usage, msgspec.json.decode((path / TIMING).read_bytes())["roles"]):
+        console.print(f"used {spent}")
     console.print(f"saved in {path}: summary.json, records.jsonl, calls.jsonl, timing.json", soft_wrap=True)
 
 

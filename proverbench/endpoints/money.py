@@ -63,6 +63,30 @@ def cache_saving_usd(usage: Usage, prices: Prices) -> float | None:
     return (read + written) / 1e6
 
 
+def used(usage: Mapping[str, Mapping[str, Any]], roles: Mapping[str, Mapping[str, Any]]) -> str:
+    """What a run used, in a line, such as ``2,345 tokens, $0.0354 (policy $0.0123, verifier $0.0231)``.
+
+    Args:
+        usage: Role → token counts, as in summary.json.
+        roles: Role → what timing.json says of its calls.
+
+    Returns:
+        Without dollars where the config states no prices; empty where nothing is known.
+    """
+    counts = [count for of_role in usage.values() for count in (of_role.get("input"), of_role.get("output")) if count]
+    tokens = f"{sum(counts):,} tokens" if counts else ""
+    if tokens and any(of_role["calls_of_unknown_usage"] for of_role in usage.values()):
+        tokens = f"at least {tokens}"
+    costs = {
+        role: Cost(said["cost_usd"], said["cost_is_at_least"]) for role, said in roles.items() if "cost_usd" in said
+    }
+    if not costs:
+        return tokens
+    whole = sum(costs.values(), Cost(0.0, at_least=len(costs) < len(roles)))
+    of_each = ", ".join(f"{role} {cost}" for role, cost in costs.items())
+    return ", ".join(filter(None, [tokens, f"{whole} ({of_each})" if len(costs) > 1 else str(whole)]))
+
+
 @dataclass(slots=True)
 class Spending:
     """Tokens and money of one role so far."""

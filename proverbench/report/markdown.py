@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from proverbench.endpoints.money import used
 from proverbench.metrics.shown import FOOTNOTES
 
 HEADLINE_ROWS = {
@@ -82,6 +83,8 @@ def _footnotes(run: Mapping[str, Any]) -> Iterator[str]:
     shown = {i["mark"] for split in run["splits"].values() for i in split["intervals"].values() if i is not None}
     yield from (f"- {escape(text)}" for mark, text in FOOTNOTES.items() if mark in shown)
     yield from (f"- {escape(warning)}" for warning in run["warnings"])
+    if spent := used(run["usage"], run["calls"]):
+        yield f"- used {escape(spent)}"
     yield f"- run `{run['run_id'][:16]}`, data SHA-256 `{run['data_sha256'][:16]}`"
 
 

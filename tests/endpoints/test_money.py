@@ -1,7 +1,7 @@
 import pytest
 
 from proverbench.config import Prices
-from proverbench.endpoints.money import Budget, Cost, Spending, assumptions, cache_saving_usd, cost, estimate
+from proverbench.endpoints.money import Budget, Cost, Spending, assumptions, cache_saving_usd, cost, estimate, used
 from proverbench.endpoints.usage import Usage
 
 FULL = Prices(input=2.0, cached_input=0.5, cache_write=2.5, output=10.0)
@@ -109,3 +109,28 @@ def test_estimate():
     assert estimate([], prices=None, output_limit=None).cost == Cost(0.0)
     assert estimate([1], prices=None, output_limit=None).usage.output == 4000
     assert "verifier 1000" in assumptions({"verifier": found})
+
+
+@pytest.mark.parametrize(
+    ("input_tokens", "unknown", "policy", "verifier", "expected"),
+    [
+        pytest.param(None, 0, None, None, "", id="nothing is known"),
+        pytest.param(1_000, 0, None, None, "1,500 tokens", id="no prices"),
+        pytest.param(1_000, 2, None, None, "at least 1,500 tokens", id="some calls' usage is unknown"),
+        pytest.param(
+            1_000,
+            0,
+            (1.5, False),
+            (0.25, True),
+            "1,500 tokens, at least $1.75 (policy $1.50, verifier at least $0.2500)",
+        ),
+        pytest.param(1_000, 0, (1.5, False), None, "1,500 tokens, at least $1.50", id="one role has no price"),
+    ],
+)
+def test_what_a_run_used(input_tokens, unknown, policy, verifier, expected):
+    usage = {"policy": {"input": input_tokens, "output": input_tokens and 500, "calls_of_unknown_usage": unknown}}
+    roles = {
+        role: {} if cost is None else {"cost_usd": cost[0], "cost_is_at_least": cost[1]}
+        for role, cost in (("policy", policy), ("verifier", verifier))
+    }
+    assert used(usage, roles) == expected
