@@ -11,7 +11,10 @@ from proverbench.journal import now, writer
 from proverbench.plan import ROLES
 from proverbench.records import Extent, FinalLine, Line, Row, ShardPlace
 from proverbench.session import Draft, identity_differences
-from proverbench.sources import Sources
+from proverbench.sources import SHARDS, Sources
+
+PER_PROCESS = ("concurrency", "max_cost_usd", "max_tokens_total")
+"""Settings of a run's operation that each shard has a part of."""
 
 
 class Shards:
@@ -62,6 +65,10 @@ class Shards:
         waiting = [fault for sources in self._open for fault in _open_batches(sources)]
         if waiting:
             raise RunMismatchError("\n".join(["shards with open batches cannot be joined yet:", *waiting]))
+        # Answers of a shard that was itself spread over workers, whose driver died, are not in its calls.jsonl yet.
+        spread = [_resuming(sources) for sources in self._open if (sources.path / SHARDS).exists()]
+        if spread:
+            raise RunMismatchError("\n".join(["shards whose workers' answers are not taken in yet:", *spread]))
 
     def _misfits(self) -> list[str]:
         """Shards that are there twice or not at all."""
@@ -91,7 +98,8 @@ class Shards:
         return Draft(
             identity=first.manifest.identity,
             extent=_unsplit(first.manifest.extent, len(rows)),
-            operation=first.manifest.operation,
+            # What one process of several might spend and keep in flight limits no process that goes on with the whole.
+            operation=first.manifest.operation | dict.fromkeys(PER_PROCESS),
             rows=[rows[position] for position in sorted(rows)],
             templates=first.templates,
             lines=self._lines(),
@@ -132,14 +140,22 @@ def _open_idle(path: Path) -> Sources:
     return sources
 
 
+def _resuming(sources: Sources) -> str:
+    return f"{sources.path}: take them in with: {_tool(sources)} --resume {sources.path}"
+
+
+def _tool(sources: Sources) -> str:
+    return "proverbench run" if sources.manifest.identity.task == "prover" else "verifierbench"
+
+
 def _open_batches(sources: Sources) -> Iterator[str]:
     """What is still at a provider, and what to do about it."""
-    tool = "proverbench run" if sources.manifest.identity.task == "prover" else "verifierbench"
     for role, batches in open_batches(sources).items():
         for batch in batches:
             yield (
                 f"{sources.path}: {role} batch {batch.remote or batch.id} ({len(batch.numbers):,} calls) is not "
-                f"collected; collect it with: {tool} --resume {sources.path}, or stop it with --cancel-batches added"
+                f"collected; collect it with: {_tool(sources)} --resume {sources.path}, or stop it with "
+                "--cancel-batches added"
             )
 
 

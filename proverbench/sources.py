@@ -26,6 +26,8 @@ SUMMARY = "summary.json"
 NEXT_INPUTS = "inputs.jsonl.next"
 """The rows of a run that is about to grow; they become INPUTS once the manifest means them."""
 PROMPTS = "prompts"
+SHARDS = "shards"
+"""Where a cluster's workers write; taken into the run at its end (executors/shards.py)."""
 FORMAT_VERSION = 1
 _SHOWN_RUNS = 5
 """So many runs at most are named where there is none of the name given."""

@@ -137,6 +137,16 @@ class TestEqualsTheUnsplitRun:
         assert derived("merged") == derived("whole")
 
 
+def test_the_whole_has_no_limit_of_a_part(command, inputs, server):
+    """What each of two processes might spend would stop the one that goes on with both."""
+    names = split(command, PROVER, 2, "--max-tokens-total", "50", "--concurrency", "2")
+    ended = command("merge", *names, "--output", "merged")
+    assert ended.code == 1
+    assert ended.err.splitlines()[-1] == "incomplete; go on with: proverbench run --resume merged"
+    assert command("run", "--resume", "merged").code == 0
+    assert command("run", "--resume", "part1").err.splitlines()[-1].endswith("--resume part1 --max-tokens-total MORE")
+
+
 class TestRefused:
     @pytest.fixture
     def parts(self, command, inputs) -> list[str]:
@@ -190,6 +200,17 @@ class TestRefused:
                 Shards([Path(name) for name in parts])
         finally:
             lock.release()
+
+    def test_a_shard_whose_workers_answers_are_not_taken_in(self, command, parts):
+        (Path(parts[1]) / "shards" / "1-of-4").mkdir(parents=True)
+        told = self.refused(command, *parts)
+        assert "part2: take them in with: proverbench run --resume part2" in told
+
+    def test_an_output_inside_a_shard(self, command, parts):
+        ended = command("merge", *parts, "--output", "part1/whole")
+        assert ended.code == 2
+        assert "part1/whole lies inside part1" in ended.err
+        assert not Path("part1/whole").exists()
 
     def test_an_output_that_exists(self, command, parts):
         assert command("merge", *parts, "--output", "part1").code == 2

@@ -91,12 +91,23 @@ class HandlesErrors(click.Command):
         except (OSError, MemoryError, UnicodeError) as exc:
             say(f"error: {_of_the_system(exc)}")
             code = EXIT_INCOMPLETE
-        except Exception:
-            traceback.print_exc()
-            say("error: this is a fault of the program. What a run has saved is whole; go on with --resume")
-            code = EXIT_INCOMPLETE
+        except Exception as exc:
+            if _is_ctrl_c(exc):
+                say("stopped by Ctrl-C")
+                code = EXIT_SIGINT
+            else:
+                traceback.print_exc()
+                say("error: this is a fault of the program. What a run has saved is whole; go on with --resume")
+                code = EXIT_INCOMPLETE
         discard_unwritten()
         sys.exit(code if isinstance(code, int) else EXIT_COMPLETE)
+
+
+def _is_ctrl_c(exc: BaseException | None) -> bool:
+    """Whether it is what Python made of a Ctrl-C: in the midst of an import it may come as another exception."""
+    while exc is not None and not isinstance(exc, KeyboardInterrupt):
+        exc = exc.__cause__ or exc.__context__
+    return exc is not None
 
 
 def say(message: str) -> None:

@@ -252,6 +252,7 @@ class _Execution:
     def _without_asking(self, session: "Session", draft: "Draft", *, final: bool) -> int:
         """Close what is unanswered, or find that nothing is; no call is made."""
         from proverbench.reading import open_calls
+        from proverbench.records import GIVEN
         from proverbench.runfolder import update_derived, write_derived
 
         if final and draft.manifest.run_id != session.sources.manifest.run_id:
@@ -261,7 +262,10 @@ class _Execution:
             say("nothing is unanswered: there is nothing to close" if final else "nothing is left to ask")
             return self._finish(session, update_derived(session.sources))
         session.close_unanswered(keys)
-        say(f"closed {len(keys)} unanswered calls as zero credit; a later --resume asks them again")
+        roles = session.sources.manifest.identity.roles
+        again = any(roles[key.role].kind != GIVEN for key in keys)
+        later = "a later --resume asks them again" if again else "proofs that were not given stay zero"
+        say(f"closed {len(keys)} unanswered calls as zero credit; {later}")
         return self._finish(session, write_derived(session.sources))
 
     async def _cancel_batches(self, session: "Session", clients: "BatchClients") -> int:
@@ -361,9 +365,9 @@ class _Execution:
             self._display.say("note: the server does not tell what some calls used, so the limit may be overstepped")
         exceeded = budget.exceeded()
         if exceeded is not None and not self._pipeline.stopping():
-            self._pipeline.stop(f"budget: {exceeded}")
+            self._pipeline.stop(f"budget: {exceeded.words}")
             in_flight = self._display.in_flight() + self._display.in_batches()
-            self._display.say(f"{exceeded}: asking nothing new; {in_flight} calls are in flight")
+            self._display.say(f"{exceeded.words}: asking nothing new; {in_flight} calls are in flight")
 
     def _on_signal(self, number: int, main: "asyncio.Task[object] | None") -> None:
         first = self._signal is None
@@ -405,15 +409,24 @@ class _Execution:
 
     def _say_how_to_go_on(self, session: "Session") -> None:
         from proverbench.batching import open_batches
+        from proverbench.budget import Spent
         from proverbench.reading import open_calls
 
         command = f"{'verifierbench' if self._task == 'verifier' else 'proverbench run'} --resume {session.path}"
         for role, batches in open_batches(session.sources).items():
-            calls, ids = sum(len(batch.numbers) for batch in batches), [batch.remote or batch.id for batch in batches]
-            say(
-                f"{calls} {role} calls are in batches, which go on at the provider ({', '.join(ids)}): collect them "
-                f"with the line below, or stop them with: {command} --cancel-batches"
-            )
+            there = [batch for batch in batches if batch.remote is not None]
+            if there:
+                calls, ids = sum(len(batch.numbers) for batch in there), [batch.remote for batch in there]
+                say(
+                    f"{calls} {role} calls are in batches, which go on at the provider ({', '.join(map(str, ids))}): "
+                    f"collect them with the line below, or stop them with: {command} --cancel-batches"
+                )
+            for batch in batches:
+                if batch.remote is None:
+                    say(
+                        f"whether {batch.id}, a batch of {len(batch.numbers)} {role} calls, has reached the provider "
+                        "is not known yet; the line below finds out, and submits it once if it has not"
+                    )
         if session.sources.manifest.identity.proofs_sha256 is not None:
             lacking = list(open_calls(session.sources))
             never_given = [key for key in lacking if key.role == "policy"]
@@ -425,7 +438,8 @@ class _Execution:
                 )
                 if len(lacking) == len(never_given):
                     return
-        say(f"incomplete; go on with: {command}")
+        exceeded = Spent.of(session.sources).budget.exceeded()
+        say(f"incomplete; go on with: {command}" + (f" {exceeded.option} MORE" if exceeded is not None else ""))
 
 
 def _spare_collector() -> None:

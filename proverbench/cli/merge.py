@@ -27,11 +27,15 @@ def command(runs: tuple[Path, ...], output: Path) -> int:
     that is not collected; nothing was written.
     """
     from proverbench.cli.scores import print_scores
+    from proverbench.errors import RunMismatchError
     from proverbench.merging import Shards
     from proverbench.runfolder import write_derived
     from proverbench.session import Session, refuse_taken
 
     refuse_taken(output)
+    inside = [run for run in runs if run.resolve() in output.resolve().parents]
+    if inside:
+        raise RunMismatchError(f"{output} lies inside {inside[0]}, which is one of its shards; give another --output")
     shards = Shards(runs)
     try:
         session = Session.create(output, shards.draft)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from proverbench.config import Prices
 from proverbench.endpoints.usage import NO_USAGE, Usage
@@ -191,13 +191,22 @@ class Budget:
         """Input and output tokens over all roles, as far as known."""
         return sum(spending.usage.total for spending in self.roles.values())
 
-    def exceeded(self) -> str | None:
+    def exceeded(self) -> "Exceeded | None":
         """Why to stop asking, or None. A cost that is "at least" the limit has reached it."""
         if self.max_cost_usd is not None and self.cost.usd >= self.max_cost_usd:
-            return f"--max-cost {self.max_cost_usd:g} reached: {self.cost} spent"
+            return Exceeded("--max-cost", f"--max-cost {self.max_cost_usd:g} reached: {self.cost} spent")
         if self.max_tokens_total is not None and self.tokens >= self.max_tokens_total:
-            return f"--max-tokens-total {self.max_tokens_total} reached: {self.tokens} tokens used"
+            words = f"--max-tokens-total {self.max_tokens_total} reached: {self.tokens} tokens used"
+            return Exceeded("--max-tokens-total", words)
         return None
+
+
+class Exceeded(NamedTuple):
+    """A limit that is reached."""
+
+    option: str
+    """What sets it."""
+    words: str
 
 
 def output_limit(generation: Mapping[str, Any]) -> int | None:

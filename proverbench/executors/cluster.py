@@ -20,12 +20,13 @@ from proverbench.endpoints.base import EndpointState
 from proverbench.endpoints.factory import check_endpoints
 from proverbench.errors import ConfigError, JournalError, ProverBenchError
 from proverbench.executors.messages import FENCE_S, EndpointReport, Order, Report, Setup, ShardReport, Share
-from proverbench.executors.shards import SHARDS, Absorber, Shard, is_free, make_shards
+from proverbench.executors.shards import Absorber, Shard, is_free, make_shards
 from proverbench.executors.shares import Purse, divide, portions
 from proverbench.executors.worker import ShardWorker
 from proverbench.pipeline import GRACE_S, Progress, StageCount
 from proverbench.records import Role
 from proverbench.session import Session
+from proverbench.sources import SHARDS
 from proverbench.version import __version__
 
 if TYPE_CHECKING:

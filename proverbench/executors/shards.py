@@ -20,9 +20,8 @@ from proverbench.plan import ROLES, Plan
 from proverbench.reading import open_calls
 from proverbench.records import AttemptLine, CallKey, CallLine, Role, ShardPlace
 from proverbench.session import Draft, Session
-from proverbench.sources import MANIFEST
+from proverbench.sources import MANIFEST, SHARDS
 
-SHARDS = "shards"
 _LOCK_WAIT_S = FENCE_S + 30.0
 """By then the owner of a lock that is not given back has ended itself (messages.FENCE_S)."""
 _LINES_A_TURN = 500

@@ -95,10 +95,10 @@ def test_budget():
     budget.roles["verifier"].add(MILLION)
     assert budget.exceeded() is None
     budget.roles["verifier"].add(MILLION)
-    assert budget.exceeded() == "--max-cost 7 reached: $10.35 spent"
+    assert budget.exceeded().words == "--max-cost 7 reached: $10.35 spent"
     tokens = Budget(max_tokens_total=1_200_000, roles={"policy": Spending()})
     tokens.roles["policy"].add(MILLION)
-    assert tokens.exceeded() == "--max-tokens-total 1200000 reached: 1200000 tokens used"
+    assert tokens.exceeded().words == "--max-tokens-total 1200000 reached: 1200000 tokens used"
 
 
 def test_estimate():
