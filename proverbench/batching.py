@@ -13,7 +13,7 @@ import tempfile
 import uuid
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
-from contextlib import ExitStack, aclosing
+from contextlib import ExitStack, aclosing, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
 import msgspec
 
 from proverbench.concurrency import Ready
-from proverbench.endpoints.base import Answered, Outcome, Reply, Unanswered
+from proverbench.endpoints.base import CONNECT_ATTEMPTS, Answered, ConnectError, Outcome, Reply, Unanswered
 from proverbench.endpoints.batch import CANCELLED, EXPIRED, BatchClient, BatchState, UnknownBatchError
 from proverbench.endpoints.retry import wait_s
 from proverbench.errors import (
@@ -52,6 +52,9 @@ LOST_AFTER = 30
 SETTLE_S = 10.0
 """A batch that an interrupted submission may have made is looked for twice, so long apart."""
 
+_TOLD_AFTER = 2
+"""Failures in a row after which the user is told what is waited for."""
+_NEVER_ARRIVED = "it never reached the provider"
 _YIELD_EVERY = 50
 """Prompts rendered between two turns of the loop."""
 
@@ -178,6 +181,8 @@ class Batches:
     """Calls in one batch, where the provider takes no more."""
     _remotes: set[str] = field(default_factory=set)
     """The provider's ids of batches that are known."""
+    _reached: bool = False
+    """Whether the provider has answered anything in this session."""
 
     def __post_init__(self) -> None:
         self._remotes |= {batch.remote for batch in self.open_ones if batch.remote is not None}
@@ -226,25 +231,29 @@ class Batches:
                     yield Ready(result(number)) if done else self.desk.job(number)
 
     async def cancel(self) -> None:
-        """Have the provider stop every open batch, and save what they did until then.
+        """Have the provider stop every open batch, all at once, and save what they did until then.
 
         Raises:
             EndpointError, JournalError: What kept it from that; what was saved is saved.
         """
-        for batch in self.open_ones:
-            try:
-                state = await self._recover(batch)
-                if state is None:
-                    continue
-                state = await self._patiently(self.client.cancel, state.remote)
-                if not state.over:
-                    self.desk.tell(f"{self._name(batch)}: being cancelled; what it did is saved once it stops")
-                await self._see_through(batch, state)
-            except UnknownBatchError as exc:
-                await self._note("cancelled", batch, message=str(exc))
-                self.desk.tell(f"{self._name(batch)} is not known to the provider any more: given up")
-            except _LeavingError:
+        faults = await asyncio.gather(*map(self._cancel, self.open_ones), return_exceptions=True)
+        for fault in filter(None, faults):
+            raise fault
+
+    async def _cancel(self, batch: OpenBatch) -> None:
+        try:
+            state = await self._recover(batch)
+            if state is None:
                 return
+            state = await self._patiently(self.client.cancel, state.remote)
+            if not state.over:
+                self.desk.tell(f"{self._name(batch)}: being cancelled; what it did is saved once it stops")
+            await self._see_through(batch, state)
+        except UnknownBatchError as exc:
+            await self._note("cancelled", batch, message=str(exc))
+            self.desk.tell(f"{self._name(batch)} is not known to the provider any more: given up")
+        except _LeavingError:
+            return
 
     async def _watch(self, todo: deque[int], *, resubmit: set[int]) -> AsyncGenerator[tuple[int, bool], None]:
         """Submit ``todo``, see every open batch through, and submit again what they did not answer.
@@ -311,8 +320,10 @@ class Batches:
         folder = desk.session.path
         with ExitStack() as stack:
             with disk(folder):
-                file = stack.enter_context(tempfile.TemporaryFile(dir=folder))
+                file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by the stack
+                stack.callback(_discard, file)
                 keys = await self._fill(batch, file, todo)
+                file.flush()
             await self._note("intent", batch, keys=keys)
             state = await self._send(batch, file)
         if state is None:
@@ -341,25 +352,33 @@ class Batches:
 
     async def _send(self, batch: OpenBatch, file: BinaryIO) -> BatchState | None:
         """Submit until it is certain that the batch has arrived, once."""
-        attempt = 0
+        attempt, doubtful = 0, False
         while True:
             file.seek(0)
             try:
-                return await self.client.submit(batch.id, file)
+                state = await self.client.submit(batch.id, file)
+                self._reached = True
+                return state
             except TransientError as exc:
                 attempt += 1
-                if attempt > self.client.max_retries:
-                    raise FatalEndpointError(str(exc), kind=exc.kind, status=exc.status) from None
-                if await self._pause(wait_s(attempt, exc.retry_after_s, self.rng)):
+                doubtful = doubtful or not isinstance(exc, ConnectError)
+                given_up = attempt > self.client.max_retries or self._is_nowhere(exc, attempt)
+                if given_up or await self._pause(wait_s(attempt, exc.retry_after_s, self.rng)):
+                    if not doubtful:
+                        await self._note("failed", batch, message=_NEVER_ARRIVED)
+                    if given_up:
+                        raise FatalEndpointError(str(exc), kind=exc.kind, status=exc.status) from None
                     return None
             except EndpointError as exc:
                 await self._note("failed", batch, message=str(exc))
                 if isinstance(exc, FatalEndpointError):
                     raise
                 raise FatalEndpointError(str(exc), kind=exc.kind, status=exc.status) from None
-            found = await self._find(batch)
-            if found is not None or self.desk.leaving.is_set():
-                return found
+            if doubtful:
+                found = await self._find(batch)
+                if found is not None or self.desk.leaving.is_set():
+                    return found
+                doubtful = False
 
     async def _find(self, batch: OpenBatch) -> BatchState | None:
         """A batch of which it is unknown whether it was submitted; None when it was not, or the session should end."""
@@ -391,7 +410,7 @@ class Batches:
         if state is not None:
             await self._submitted(batch, state)
         elif not self.desk.leaving.is_set():
-            await self._note("failed", batch, message="it never reached the provider")
+            await self._note("failed", batch, message=_NEVER_ARRIVED)
         return state
 
     async def _take_up(self, batch: OpenBatch) -> _Over:
@@ -543,10 +562,10 @@ class Batches:
         attempt = 0
         while True:
             try:
-                return await work(*arguments)
+                done = await work(*arguments)
             except TransientError as exc:
                 attempt += 1
-                if attempt > LOST_AFTER:
+                if attempt > LOST_AFTER or self._is_nowhere(exc, attempt):
                     raise FatalEndpointError(
                         f"endpoint {self.client.name!r}: {exc}; what was submitted goes on there, resume later",
                         kind=exc.kind,
@@ -554,6 +573,16 @@ class Batches:
                     ) from None
                 if await self._pause(wait_s(attempt, exc.retry_after_s, self.rng)):
                     raise _LeavingError from None
+            else:
+                self._reached = True
+                return done
+
+    def _is_nowhere(self, exc: TransientError, attempt: int) -> bool:
+        """Whether an address is wrong where nothing ever answered; of a fault that lasts, the user is told."""
+        self._reached = self._reached or not isinstance(exc, ConnectError)
+        if attempt == _TOLD_AFTER:
+            self.desk.tell(f"{self.desk.role}: endpoint {self.client.name!r}: {exc}; trying again")
+        return not self._reached and attempt >= CONNECT_ATTEMPTS
 
     async def _pause(self, seconds: float) -> bool:
         """Wait; True as soon as the session should end."""
@@ -562,6 +591,12 @@ class Batches:
         except TimeoutError:
             return False
         return True
+
+
+def _discard(file: BinaryIO) -> None:
+    """Close a scratch file. What a full disk did not take was told when it was written."""
+    with suppress(OSError):
+        file.close()
 
 
 def _missing(state: BatchState) -> EndpointError:

@@ -240,14 +240,13 @@ class Pipeline:
     async def cancel_batches(self) -> None:
         """Have the providers stop every batch that earlier sessions left, and save what they did."""
         self.stop("batches cancelled")
-        for role in self._batches:
-            stage = _Stage(self, role, None, self._batches[role], polite=False)
-            assert stage.batches is not None
-            try:
-                await stage.batches.cancel()
-            except (EndpointError, JournalError) as exc:
-                self.fail(exc)
-                return
+        stages = [_Stage(self, role, None, batches, polite=False) for role, batches in self._batches.items()]
+        asked = [stage.batches.cancel() for stage in stages if stage.batches is not None]
+        for fault in await asyncio.gather(*asked, return_exceptions=True):
+            if isinstance(fault, EndpointError | JournalError):
+                self.fail(fault)
+            elif fault is not None:
+                raise fault
 
     def fail(self, fault: ProverBenchError) -> None:
         """Stop for a fault; what is in flight elsewhere is waited for :data:`GRACE_S` seconds, batches are not."""

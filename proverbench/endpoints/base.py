@@ -46,6 +46,10 @@ class Reply:
     response_id: str | None = None
 
 
+CONNECT_ATTEMPTS = 3
+"""Failures to connect at all, with nothing ever answered, after which the address is taken to be wrong."""
+
+
 class ConnectError(TransientError):
     """No connection came about, so nothing was asked. When that is all that ever happens, the address is wrong."""
 

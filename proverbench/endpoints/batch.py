@@ -14,7 +14,7 @@ import msgspec
 
 from proverbench.config import Config, EndpointConfig, RoleConfig
 from proverbench.endpoints.access import Access
-from proverbench.endpoints.base import Reply, Request
+from proverbench.endpoints.base import ConnectError, Reply, Request
 from proverbench.endpoints.classify import ErrorFacts, classify, describe, error_facts, error_of, gist, read_error
 from proverbench.endpoints.factory import read_access
 from proverbench.endpoints.http import HttpEndpoint, decode, encode
@@ -243,8 +243,13 @@ class BatchClient:
         return self._sdk.AsyncStream[object]
 
     def _error(self, what: str, exc: Any) -> EndpointError:
+        import httpx2
+
         if isinstance(exc, self._sdk.APITimeoutError):
             return TransientError(f"{what}: nothing came in time", kind="timeout")
+        if isinstance(exc.__cause__, httpx2.ConnectError):
+            said = f"{what}: no connection to {self._base_url}: {self._said(exc.__cause__)}; check base_url"
+            return ConnectError(said, kind="connect")
         if not isinstance(exc, self._sdk.APIStatusError):
             return TransientError(f"{what}: {self._said(exc.__cause__ or exc)}", kind="network")
         status, facts = exc.status_code, read_error(exc.response.content)

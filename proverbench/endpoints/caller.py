@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from proverbench.endpoints.base import (
+    CONNECT_ATTEMPTS,
     Answered,
     ConnectError,
     Endpoint,
@@ -34,9 +35,6 @@ _FIRST_OUTPUT_GUESS = 1000.0
 """Output tokens that a call is taken to cost before any answer told."""
 _GUESS_WEIGHT = 0.1
 """Of the latest answer in the running mean of output tokens."""
-_CONNECT_ATTEMPTS = 3
-"""Failures to connect at all, with nothing ever answered, after which the address is taken to be wrong."""
-
 _WRONG_ADDRESS = (*range(300, 400), 404, 405)
 """Statuses that speak of the address, not of one call."""
 
@@ -196,7 +194,7 @@ class EndpointCaller:
         except ConnectError as exc:
             # A host that is slow to connect may only be busy with the thousand others that began together.
             slow = exc.kind == "connect_timeout"
-            if self.state.answered == 0 and call.attempts >= _CONNECT_ATTEMPTS and not slow:
+            if self.state.answered == 0 and call.attempts >= CONNECT_ATTEMPTS and not slow:
                 raise FatalEndpointError(str(exc), kind=exc.kind) from None
             raise
         finally:
