@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
 """Real data and vectors, where they are at hand; tests that need them skip where they are not."""
@@ -62,6 +64,14 @@ async def until(what: Callable[[], object], *, timeout_s: float = 90) -> None:
     while not what():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.001)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended and what it held is closed; perhaps nobody has asked for its exit code yet."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def wait_for_words(process: subprocess.Popen[str], words: str, *, timeout_s: float = 90) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import click
-import psutil
 import pytest
 
 from proverbench.budget import Spent
@@ -25,7 +24,7 @@ from proverbench.errors import ConfigError
 from proverbench.pipeline import Progress, StageCount
 from proverbench.records import Extent, Identity, Manifest
 from proverbench.rehearse import GeneratedReplies, ModelReply, Profile
-from tests.support import ROOT, Gate, problem_rows, run_process, wait_for, write_config, write_rows
+from tests.support import ROOT, Gate, is_gone, problem_rows, run_process, wait_for, write_config, write_rows
 
 HOSTILE = "m[/red]x [bold]y[/bold] :smile: \x1b[31mz\x07\r"
 SHOWN = r"m[/red]x [bold]y[/bold] :smile: \u001b[31mz\u0007\u000d"
@@ -318,14 +317,7 @@ with ending_tidily():
         )
         assert ended.returncode == code
         child = int((tmp_path / "pid").read_text())
-
-        def gone() -> bool:
-            try:
-                return psutil.Process(child).status() == psutil.STATUS_ZOMBIE
-            except psutil.NoSuchProcess:
-                return True
-
-        wait_for(gone)
+        wait_for(lambda: is_gone(child))
 
     def test_ending_tidily_in_a_finaliser(self, tmp_path):
         """Python drops what is raised there; the command ends all the same, and says so once."""
