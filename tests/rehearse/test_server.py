@@ -325,8 +325,10 @@ class TestCounts:
             await _ask(client)
         assert server.ledger.max_in_flight["all"] == 1
 
-    async def test_abandoned_request_is_not_in_flight_any_more(self, server):
-        server.script = [hang()] * 5
+    @pytest.mark.parametrize("deciding", [False, True])
+    async def test_abandoned_request_is_not_in_flight_any_more(self, server, deciding):
+        """Whether it was given up while it was answered, or while a script decided on the answer."""
+        server.script = Gate(n=5) if deciding else [hang()] * 5
         for n in range(5):
             asking = asyncio.create_task(_post(server))
             await until(lambda n=n: len(server.log) > n)
@@ -335,6 +337,7 @@ class TestCounts:
         await _post(server)
         assert server.ledger.max_in_flight["all"] == 1
         assert server.ledger.abandoned == 5
+        assert [received.outcome for received in server.log] == ["abandoned"] * 5 + ["answered"]
 
     async def test_stats_count_answers_and_hide_keys(self, server, client):
         for seed in (1, 1, 2):
