@@ -144,7 +144,7 @@ def six_in_flight(server: RehearseServer, process: subprocess.Popen[str]) -> Non
     def reached() -> bool:
         return server.stats()["requests"] == 20 and len(owners()) == 2 and len(saved()) == 14
 
-    wait_for(reached, process, why=lambda: f"{server.stats()}, {len(saved())} saved")
+    wait_for(reached, process, timeout_s=300, why=lambda: f"{server.stats()}, {len(saved())} saved")
 
 
 def saved() -> set[tuple]:
