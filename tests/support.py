@@ -1,13 +1,19 @@
-"""What tests share: where things are, a command in a process of its own, small inputs."""
+"""What tests share: where things are, a command in a process of its own, waiting for a state, small inputs."""
 
+import asyncio
+import itertools
 import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import psutil
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
@@ -35,6 +41,74 @@ def run_process(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = 
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def wait_for(
+    what: Callable[[], object],
+    process: subprocess.Popen[Any] | None = None,
+    *,
+    timeout_s: float = 90,
+    why: Callable[[], str] = lambda: "",
+) -> None:
+    """Wait until something is so; that it takes too long, or that ``process`` ends before, fails the test."""
+    deadline = time.monotonic() + timeout_s
+    while not what():
+        assert process is None or process.poll() is None or what(), f"it ended with {process.returncode}; {why()}"
+        assert time.monotonic() < deadline, why()
+        time.sleep(0.002)
+
+
+async def until(what: Callable[[], object], *, timeout_s: float = 90) -> None:
+    """The same, in the loop of what is waited for."""
+    deadline = time.monotonic() + timeout_s
+    while not what():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.001)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended and what it held is closed; perhaps nobody has asked for its exit code yet."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def wait_for_words(process: subprocess.Popen[str], words: str, *, timeout_s: float = 90) -> None:
+    """Read a command's stderr up to the line with these words, where it then waits; its end fails the test."""
+    alarm = threading.Timer(timeout_s, process.kill)
+    alarm.start()
+    assert process.stderr is not None
+    said = ""
+    try:
+        while words not in said:
+            line = process.stderr.readline()
+            assert line, said
+            said += line
+    finally:
+        alarm.cancel()
+
+
+class Gate:
+    """A script of the rehearsal endpoint by which replies are held back until the test lets them go.
+
+    Args:
+        after: How many requests are answered as usual before.
+        n: How many are held.
+    """
+
+    def __init__(self, after: int = 0, n: int = 10**9) -> None:
+        self.is_open = False
+        self._held = range(after, after + n)
+        self._seen = itertools.count()
+
+    async def __call__(self, received: object) -> None:
+        held = next(self._seen) in self._held
+        while held and not self.is_open:  # noqa: ASYNC110 - the test has another loop, or none
+            await asyncio.sleep(0.002)
+
+    def open(self) -> None:
+        self.is_open = True
 
 
 def grows_too_fast(once: Callable[[], object], twice: Callable[[], object]) -> bool:

@@ -133,6 +133,6 @@ class TestTurns:
         await asyncio.sleep(0)
         tasks[1].cancel()
         tasks[2].cancel()
-        done, _ = await asyncio.wait(tasks, timeout=5)
+        done, _ = await asyncio.wait(tasks, timeout=60)
         assert len(done) == 4
         assert [task.cancelled() for task in tasks] == [False, True, True, False]

@@ -33,6 +33,7 @@ from proverbench.journal import (
 )
 from proverbench.plan import Plan
 from proverbench.records import AttemptLine, CallKey, CallLine, Extent, FinalLine, Problem, SessionLine
+from tests.support import until
 
 ANY_TEXT = st.text(alphabet=st.characters(), max_size=30)
 
@@ -203,7 +204,7 @@ journal.close()
             journal = Journal(tmp_path)
             monkeypatch.setattr(os, "fsync", fsync)
             journal.append(call(0))
-            await asyncio.sleep(0.1)
+            await until(lambda: journal._syncing.done())
             with pytest.raises(JournalError, match="Input/output error"):
                 journal.append(call(1))
             with pytest.raises(JournalError, match="Input/output error"):
@@ -240,7 +241,7 @@ class TestSync:
             monkeypatch.setattr(os, "fsync", lambda fd: (synced.append(os.fstat(fd).st_size), real(fd)))
             journal.append(call(0))
             assert synced == []  # an answer never waits for the disk
-            await asyncio.sleep(0.2)
+            await until(lambda: synced)
             assert synced == [journal_size(tmp_path)]
             journal.append(call(1))
             await journal.aclose()

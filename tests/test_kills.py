@@ -1,7 +1,6 @@
 """Real runs, disturbed the hard way. After each: resume, and the run equals an undisturbed one; no answered call is
 asked again."""
 
-import asyncio
 import io
 import itertools
 import json
@@ -11,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -26,10 +24,10 @@ from proverbench.endpoints.seeds import call_seed
 from proverbench.journal import CALLS, LOCK, CallsReader, exact_text
 from proverbench.reading import open_calls
 from proverbench.records import CallKey, CallLine
-from proverbench.rehearse import GeneratedReplies, Latency, ModelReply, Play, Profile, Received, RehearseServer
+from proverbench.rehearse import GeneratedReplies, Latency, ModelReply, Play, Profile, RehearseServer
 from proverbench.session import Session
 from proverbench.sources import Sources
-from tests.support import Ended, problem_rows, proof_rows, write_config, write_rows
+from tests.support import Ended, Gate, problem_rows, proof_rows, wait_for, wait_for_words, write_config, write_rows
 
 PROVER = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--samples", "2", "--verifier-repeats", "3")
 RUN = (*PROVER, "--output", "r")
@@ -117,13 +115,6 @@ def says_complete(folder: str = "r") -> bool:
         return False
 
 
-def wait_for(what, timeout_s: float = 90) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
-
-
 @contextmanager
 def nothing_asked_again(server: RehearseServer) -> Iterator[None]:
     """Within the block, nothing is asked whose answer is on disk before it."""
@@ -185,8 +176,9 @@ class TestKilled:
         Path("r", CALLS).write_bytes(whole[:cut])
         kept = whole[: ends[calls[20] - 1] + 1]
         with nothing_asked_again(server):
+            server.script = Gate(after=7)
             process = start("run", "--resume", "r")
-            wait_for(lambda: len(server.log) >= 8)
+            wait_for(lambda: len(server.log) >= 8, process)
             process.kill()
             end(process)
         assert Path("r", CALLS).read_bytes().startswith(kept)
@@ -232,30 +224,22 @@ class TestStopped:
     """Row 27: among 100 calls."""
 
     @pytest.fixture
-    def hold(self, server) -> Iterator[threading.Event]:
-        """From the thirteenth request on no reply comes until this is set; six are in flight then."""
-        going_on = threading.Event()
-
-        async def held(received: Received) -> None:
-            if len(server.log) > 12:
-                await asyncio.to_thread(going_on.wait)
-
-        server.script = held
-        yield going_on
-        going_on.set()
+    def hold(self, server) -> Gate:
+        """From the thirteenth request on no reply comes until this is opened; six are in flight then."""
+        server.script = gate = Gate(after=12)
+        return gate
 
     def busy(self, server: RehearseServer) -> subprocess.Popen:
         process = start(*RUN)
         # Twelve were answered; the six that came after them are all that is in flight.
-        wait_for(lambda: server.ledger.in_flight["all"] == 6 and len(server.log) >= 18)
+        wait_for(lambda: server.ledger.in_flight["all"] == 6 and len(server.log) >= 18, process)
         return process
 
     def test_ctrl_c_once_saves_what_is_in_flight(self, inputs, server, hold):
         process = self.busy(server)
         process.send_signal(signal.SIGINT)
-        assert process.stderr is not None
-        wait_for(lambda: "6 calls in flight are saved as they come" in process.stderr.readline())
-        hold.set()
+        wait_for_words(process, "6 calls in flight are saved as they come")
+        hold.open()
         ended = end(process)
         assert ended.code == 130
         assert ended.err.rstrip().endswith("proverbench run --resume r")
@@ -268,32 +252,31 @@ class TestStopped:
     def test_ctrl_c_again_and_again_stops_at_once(self, inputs, server, hold):
         process = self.busy(server)
         process.send_signal(signal.SIGINT)
-        assert process.stderr is not None
-        wait_for(lambda: "Ctrl-C again stops at once" in process.stderr.readline())
+        wait_for_words(process, "Ctrl-C again stops at once")
         for _ in range(5):
             process.send_signal(signal.SIGINT)
             time.sleep(0.01)
         ended = end(process)
-        assert not hold.is_set()
+        assert not hold.is_open
         assert ended.code == 130
         assert "Traceback" not in ended.err
         assert not says_complete()
         lost = [line for line in Path("r", CALLS).read_text().splitlines() if '"cancelled"' in line]
         assert len(lost) == 6
         assert "cancelled: the run was stopped before its answer; the provider may bill it" in ended.err
-        hold.set()
+        hold.open()
         finish_and_compare(server)
 
     def test_sigterm_stops_at_once(self, inputs, server, hold):
         process = self.busy(server)
         process.send_signal(signal.SIGTERM)
         ended = end(process)
-        assert not hold.is_set()
+        assert not hold.is_open
         assert ended.code == 143
         assert ended.err.rstrip().endswith("proverbench run --resume r")
         assert not says_complete()
         assert len(asked(server)) - len(saved()) == 6
-        hold.set()
+        hold.open()
         finish_and_compare(server)
 
 
@@ -301,14 +284,9 @@ class TestTwoProcesses:
     """Row 28."""
 
     def test_one_wins_the_other_exits_clearly(self, inputs, server):
-        going_on = threading.Event()
-
-        async def held(received: Received) -> None:
-            await asyncio.to_thread(going_on.wait)
-
-        server.script = held
+        server.script = gate = Gate()
         first = start(*RUN)
-        wait_for(lambda: len(server.log) > 4)
+        wait_for(lambda: len(server.log) > 4, first)
         second = run("run", "--resume", "r")
         assert second.code == 1
         assert f"process {first.pid} on " in second.err
@@ -316,7 +294,7 @@ class TestTwoProcesses:
         scored = run("score", "r")
         assert scored.code == 1
         assert str(first.pid) in scored.err
-        going_on.set()
+        gate.open()
         assert end(first).code == 0
         assert len(saved()) == len(set(asked(server)))
         finish_and_compare(server)
@@ -329,8 +307,9 @@ class TestTwoProcesses:
         finish_and_compare(server)
 
     def test_a_dead_owner(self, inputs, server):
+        server.script = Gate(after=4)
         process = start(*RUN)
-        wait_for(lambda: len(server.log) > 4)
+        wait_for(lambda: len(server.log) > 4, process)
         process.kill()
         end(process)
         assert Path("r", LOCK).exists()
@@ -387,8 +366,9 @@ class TestDisk:
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", "disk"], check=False).returncode:
             pytest.skip("cannot mount here")
         try:
+            server.script = Gate(after=20)
             process = start(*PROVER, "--output", "disk/r")
-            wait_for(lambda: len(server.log) > 20)
+            wait_for(lambda: len(server.log) > 20, process)
             process.send_signal(signal.SIGKILL)
             end(process)
             subprocess.run(["mount", "-o", "remount,ro", "disk"], check=True)
@@ -410,10 +390,11 @@ class TestDisk:
 
     def test_folder_without_permission(self, inputs, server):
         """What is open stays open, so answers are still saved; only the results cannot be replaced."""
-        server.profile = Profile(latency=Latency("fixed", 0.05))
+        server.script = gate = Gate(after=12)
         process = start(*RUN)
-        wait_for(lambda: len(server.log) > 12)
+        wait_for(lambda: len(server.log) > 12, process)
         Path("r").chmod(0o555)
+        gate.open()
         ended = end(process)
         Path("r").chmod(0o755)
         if os.getuid() == 0:
@@ -510,8 +491,9 @@ class TestGrown:
         assert run(*first, "--samples", "1", "--verifier-repeats", "2", "--output", "r").code == 0
         paid = len(saved())
         with nothing_asked_again(server):
+            server.script = Gate(after=10)
             process = start("run", "--resume", "r", "--samples", "2", "--verifier-repeats", "3")
-            wait_for(lambda: len(server.log) > 10)
+            wait_for(lambda: len(server.log) > 10, process)
             process.kill()
             end(process)
         finish_and_compare(server)

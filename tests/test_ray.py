@@ -11,13 +11,23 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from proverbench.rehearse import GeneratedReplies, Latency, Play, Profile, Received, RehearseServer
-from tests.support import problem_rows, proof_rows, run_process, write_config, write_rows
+from proverbench.rehearse import GeneratedReplies, Latency, Profile, RehearseServer
+from tests.support import (
+    Gate,
+    is_gone,
+    problem_rows,
+    proof_rows,
+    run_process,
+    wait_for,
+    wait_for_words,
+    write_config,
+    write_rows,
+)
 
 if os.environ.get("CI") != "true":
     pytest.importorskip("ray", reason="Ray is not installed")
@@ -60,7 +70,9 @@ class RayCluster:
             environ = {**os.environ, **self.environ}
             del environ["RAY_ADDRESS"]
             self.processes.append(subprocess.Popen(command, env=environ, stdout=file, stderr=subprocess.STDOUT))
-        wait_for(lambda: b"block forever" in log.read_bytes(), 120, lambda: log.read_text())
+        wait_for(
+            lambda: b"block forever" in log.read_bytes(), self.processes[-1], timeout_s=120, why=lambda: log.read_text()
+        )
 
     def stop(self) -> None:
         for process in reversed(self.processes):
@@ -105,13 +117,6 @@ def server() -> Iterator[RehearseServer]:
         yield running
 
 
-def wait_for(what, timeout_s: float = 90, why=lambda: "") -> None:
-    deadline = time.monotonic() + timeout_s
-    while not what():
-        assert time.monotonic() < deadline, why()
-        time.sleep(0.01)
-
-
 def start(cluster: RayCluster, *arguments: str) -> subprocess.Popen[str]:
     """The command in a process group of its own, as a terminal gives it; the key is set for the driver alone."""
     return subprocess.Popen(
@@ -133,14 +138,27 @@ def end(process: subprocess.Popen[str], timeout_s: float = 120) -> tuple[int, st
     return process.returncode, err
 
 
-def hold(server: RehearseServer, after: int, seconds: float, n: int = 6) -> None:
-    """Answer requests ``after`` to ``after + n`` only in a while, so that something can be done to who asks them."""
-    seen = iter(range(10**6))
+def six_in_flight(server: RehearseServer, process: subprocess.Popen[str]) -> None:
+    """Wait until fourteen calls are answered and saved, and the six after them are held by two workers."""
 
-    def script(received: Received) -> Play | None:
-        return Play(delay_s=seconds) if after <= next(seen) < after + n else None
+    def reached() -> bool:
+        return server.stats()["requests"] == 20 and len(owners()) == 2 and len(saved()) == 14
 
-    server.script = script
+    wait_for(reached, process, timeout_s=300, why=lambda: f"{server.stats()}, {len(saved())} saved")
+
+
+def saved() -> set[tuple]:
+    """Calls whose answers are on the disk, in the run or in a shard of it."""
+    found = set()
+    for path in Path("r").glob("**/calls.jsonl"):
+        with suppress(FileNotFoundError):  # the run has just taken this shard back
+            found |= set(calls_of(path.read_bytes().rpartition(b"\n")[0]))
+    return found
+
+
+def calls_of(journal: bytes) -> list[tuple]:
+    lines = map(json.loads, journal.splitlines())
+    return [(line["role"], line["id"], line["sample"], line["repeat"]) for line in lines if line["type"] == "call"]
 
 
 def owners() -> set[int]:
@@ -155,8 +173,7 @@ def owners() -> set[int]:
 
 
 def answered() -> list[tuple]:
-    lines = map(json.loads, Path("r/calls.jsonl").read_bytes().splitlines())
-    return [(line["role"], line["id"], line["sample"], line["repeat"]) for line in lines if line["type"] == "call"]
+    return calls_of(Path("r/calls.jsonl").read_bytes())
 
 
 def assert_equals_one_process(server: RehearseServer, command) -> None:
@@ -177,12 +194,13 @@ def assert_key_is_nowhere(cluster: RayCluster) -> None:
 
 
 def test_a_killed_workers_shards_are_resumed_by_others_and_nothing_is_paid_twice(cluster, inputs, server, command):
-    hold(server, after=14, seconds=4)
+    server.script = gate = Gate(after=14, n=6)
     process = start(cluster, *PROVER, *ON_RAY, "--output", "r")
-    # Six calls are in flight and will be for seconds, so no answer is on its way to the one that is killed.
-    wait_for(lambda: server.stats()["requests"] == 20 and len(owners()) == 2, why=lambda: str(server.stats()))
-    time.sleep(0.3)
-    os.kill(min(owners()), signal.SIGKILL)
+    six_in_flight(server, process)
+    killed = min(owners())
+    os.kill(killed, signal.SIGKILL)
+    wait_for(lambda: is_gone(killed) and server.stats()["abandoned"], process)
+    gate.open()  # so what is answered now is answered to the other
     code, err = end(process)
     assert code == 0, err
     assert "is lost" in err
@@ -219,14 +237,15 @@ class TestStops:
     """Ctrl-C once and twice, the driver killed, a machine killed; resumed on the cluster and without it."""
 
     def test_ctrl_c_once_saves_what_is_in_flight(self, cluster, inputs, server, command):
-        hold(server, after=14, seconds=3)
+        server.script = gate = Gate(after=14, n=6)
         process = start(cluster, *PROVER, *ON_RAY, "--output", "r")
-        wait_for(lambda: server.stats()["requests"] == 20)
+        six_in_flight(server, process)
         time.sleep(1)  # workers report a few times a second
         os.killpg(process.pid, signal.SIGINT)
+        wait_for_words(process, "6 calls in flight are saved as they come")
+        gate.open()
         code, err = end(process)
         assert code == 130
-        assert "6 calls in flight are saved as they come" in err
         assert len(answered()) == 20
         code, err = end(start(cluster, "run", "--resume", "r", *ON_RAY))
         assert code == 0, err
@@ -234,16 +253,14 @@ class TestStops:
         assert_equals_one_process(server, command)
 
     def test_ctrl_c_twice_stops_at_once(self, cluster, inputs, server, command):
-        hold(server, after=14, seconds=60)
+        server.script = gate = Gate(after=14, n=6)
         process = start(cluster, *PROVER, *ON_RAY, "--output", "r")
-        wait_for(lambda: server.stats()["requests"] == 20)
-        time.sleep(0.5)
+        six_in_flight(server, process)
         os.killpg(process.pid, signal.SIGINT)
-        time.sleep(0.5)
-        stopped = time.monotonic()
+        wait_for_words(process, "Ctrl-C again stops at once")
         os.killpg(process.pid, signal.SIGINT)
         assert end(process)[0] == 130
-        assert time.monotonic() - stopped < 30
+        gate.open()
         assert len(answered()) == 14
         resumed = command("run", "--resume", "r")
         assert resumed.code == 0, resumed.err
@@ -252,12 +269,12 @@ class TestStops:
 
     @pytest.mark.parametrize("again", [(), ON_RAY], ids=["in-one-process", "on-ray"])
     def test_the_driver_is_killed(self, cluster, inputs, server, command, again):
-        hold(server, after=14, seconds=10)
+        server.script = gate = Gate(after=14, n=6)
         process = start(cluster, *PROVER, *ON_RAY, "--output", "r")
-        wait_for(lambda: server.stats()["requests"] == 20 and len(owners()) == 2)
-        time.sleep(0.5)
+        six_in_flight(server, process)
         process.kill()
         end(process)
+        gate.open()
         code, err = end(start(cluster, "run", "--resume", "r", *again))
         assert code == 0, err
         assert server.stats()["asks_answered_more_than_once"] == 0
@@ -265,11 +282,12 @@ class TestStops:
 
     def test_a_machine_is_lost(self, inputs, server, command):
         with ray_cluster(1, 1) as machines:
-            hold(server, after=14, seconds=5)
+            server.script = gate = Gate(after=14, n=6)
             process = start(machines, *PROVER, *ON_RAY, "--output", "r")
-            wait_for(lambda: server.stats()["requests"] == 20 and len(owners()) == 2)
-            time.sleep(0.5)
+            six_in_flight(server, process)
             machines.processes[1].kill()
+            wait_for(lambda: server.stats()["abandoned"], process)
+            gate.open()
             code, err = end(process, 300)
             assert code == 0, err
             assert server.stats()["asks_answered_more_than_once"] == 0

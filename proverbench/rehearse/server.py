@@ -296,10 +296,9 @@ class RehearseServer:
         complaint = self._read(received)
         role = received.ask.role if received.ask else "other"
         with ledger.serving(http.path, role, fileno=_fileno(http)) as slot:
-            play = await self._choose(received, complaint)
-            response = _Response(self, ledger, http, received, play, slot)
             try:
-                return await response.perform()
+                play = await self._choose(received, complaint)
+                return await _Response(self, ledger, http, received, play, slot).perform()
             except asyncio.CancelledError:
                 if received.outcome == "in flight":
                     received.outcome = "abandoned"

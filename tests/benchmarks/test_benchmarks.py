@@ -1,7 +1,8 @@
-import asyncio
 import subprocess
 import sys
 import urllib.request
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ from proverbench.parsing import parse_steps, parse_verdict
 from proverbench.rehearse.profile import Latency
 from proverbench.runfolder import RunFolder, write_derived
 from proverbench.sources import Sources
-from tests.support import grows_too_fast
+from tests.support import grows_too_fast, wait_for
 
 ROOT = Path(__file__).parents[2]
 
@@ -75,15 +76,12 @@ def test_mock_replies_are_valid_in_both_protocols():
 
 
 def test_mock_counts_what_is_in_flight():
-    async def ask(origin):
-        body = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
-        await asyncio.to_thread(_post, f"{origin}/v1/chat/completions", body)
-
-    async def many(origin):
-        await asyncio.gather(*(ask(origin) for _ in range(4)))
-
-    with mock("--latency", "fixed:0.3") as server:
-        asyncio.run(many(server.origin))
+    body = msgspec.json.encode({"model": "m", "messages": [{"role": "user", "content": "x"}]})
+    with mock("--latency", "fixed:300") as server, ExitStack() as connections:
+        for _ in range(4):
+            asking = connections.enter_context(closing(HTTPConnection(server.origin.removeprefix("http://"))))
+            asking.request("POST", "/v1/chat/completions", body, {"Content-Type": "application/json"})
+        wait_for(lambda: server.stats()["max_in_flight"] >= 4)
         assert server.stats()["max_in_flight"] == 4
 
 

@@ -1,20 +1,17 @@
 """`proverbench inspect`, as its user runs it."""
 
-import asyncio
 import json
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from proverbench.cli import pages
 from proverbench.cli.pages import cells
-from proverbench.rehearse import GeneratedReplies, ModelReply, Play, Profile, Received
+from proverbench.rehearse import GeneratedReplies, ModelReply, Play, Profile
 from proverbench.runfolder import RunFolder
-from tests.support import SHARED, problem_rows, proof_rows, write_config, write_rows
+from tests.support import SHARED, Gate, problem_rows, proof_rows, wait_for, write_config, write_rows
 
 RUN = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--output", "r")
 PUBLISHED = SHARED / "data" / "published-run"
@@ -296,29 +293,20 @@ class TestCall:
 
 class TestFollow:
     def test_a_run_still_going(self, inputs, server, monkeypatch):
-        going_on = threading.Event()
-
-        async def held(received: Received) -> None:
-            if len(server.log) > 3:
-                await asyncio.to_thread(going_on.wait)
-
-        server.script = held
+        server.script = gate = Gate(after=3)
         write_config(inputs / "config.toml", server.base_url, concurrency=4)
         monkeypatch.chdir(inputs)
         program = [sys.executable, "-m", "proverbench"]
         quiet = {"stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
         run = subprocess.Popen([*program, *RUN, "--verifier-repeats", "4"], **quiet)
-        deadline = time.monotonic() + 60
-        while len(server.log) < 4:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_for(lambda: len(server.log) >= 4, run)
         follow = subprocess.Popen([*program, "inspect", "r", "--follow"], stdout=subprocess.PIPE, text=True)
         assert follow.stdout is not None
         head = [follow.stdout.readline() for _ in range(4)]
-        going_on.set()
+        gate.open()
         told, _ = follow.communicate(timeout=60)
         assert follow.returncode == 0
-        assert run.wait(timeout=30) == 0
+        assert run.wait(timeout=60) == 0
         assert f"going on in process {run.pid}" in head[3]
         events, _, scores = told.partition("the session stops: done")
         assert events.count("verifier/") > 10

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,8 +15,8 @@ from proverbench.compression.tasks import Task, shipped_tasks
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.caller import EndpointCaller
 from proverbench.errors import CallFailedError, DataError, InvalidReply
-from proverbench.rehearse import Latency, Profile, RehearseServer
-from tests.support import write_config
+from proverbench.rehearse import RehearseServer
+from tests.support import Gate, wait_for, wait_for_words, write_config
 
 EDITABLE = ("A.lean", "Sub/B.lean")
 
@@ -152,18 +151,22 @@ async def test_a_folder_belongs_to_one_task(
 def test_a_stopped_attempt(
     tmp_path: Path, kernel: LeanKernel, signals: list[signal.Signals], code: int, answered: bool
 ) -> None:
-    with RehearseServer.in_thread(profile=Profile(latency=Latency(median_s=1.5))) as server:
+    gate = Gate()
+    with RehearseServer.in_thread(script=gate) as server:
         config = write_config(tmp_path / "config.toml", server.base_url)
         command = [*(sys.executable, "-c", "from proverbench.__main__ import compressionbench; compressionbench()")]
         command += ["attempt", str(shipped_tasks()["logic"]), "--config", str(config), "--rounds", "2"]
         command += ["--output", str(tmp_path / "out")]
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
         with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
-            while not server.log:
-                time.sleep(0.01)
-            for which in signals:
+            wait_for(lambda: server.log, process)
+            process.send_signal(signals[0])
+            if signals[0] == signal.SIGINT:
+                wait_for_words(process, "the answer that is awaited is kept")
+            for which in signals[1:]:
                 process.send_signal(which)
-                time.sleep(0.2)
+            if answered:
+                gate.open()
             _, err = process.communicate(timeout=60)
         assert process.returncode == code, err
         assert "Traceback" not in err

@@ -78,6 +78,15 @@ async def ask(caller, *args, priority=Priority.VERIFIER, **kwargs):
 
 
 @pytest.fixture
+async def pass_time(monkeypatch):
+    """``pass_time(60)`` lets every timer of the test's loop that is due within 60 seconds ring now."""
+    loop = asyncio.get_running_loop()
+    real, passed = loop.time, []
+    monkeypatch.setattr(loop, "time", lambda: real() + sum(passed))
+    return passed.append
+
+
+@pytest.fixture
 async def bench():
     async with RehearseServer() as server:
         made = Bench(server)

@@ -12,6 +12,7 @@ from proverbench.errors import (
     RateLimitedError,
     TransientError,
 )
+from tests.support import until
 
 
 class Scripted:
@@ -20,6 +21,9 @@ class Scripted:
     def __init__(self, *plays, delay_s=0.0):
         self.plays = list(plays)
         self.delay_s = delay_s
+        self.answers = asyncio.Event()
+        """Cleared, nothing is answered until it is set."""
+        self.answers.set()
         self.asked = []
         self.in_flight = self.most = 0
         self.closed = 0
@@ -30,6 +34,7 @@ class Scripted:
         self.most = max(self.most, self.in_flight)
         try:
             await asyncio.sleep(self.delay_s)
+            await self.answers.wait()
             play = self.plays.pop(0) if self.plays else Reply("yes", "stop", usage=USAGE)
             if isinstance(play, Exception):
                 raise play
@@ -166,7 +171,7 @@ async def test_a_broken_server_does_not_swallow_the_whole_run():
     caller = _caller(endpoint, concurrency=5, max_retries=10**6)
     caller._sleep = lambda seconds: asyncio.sleep(0.001)
     tasks = [asyncio.create_task(_ask(caller, str(n))) for n in range(200)]
-    await asyncio.sleep(0.3)
+    await until(lambda: len(endpoint.asked) >= 500)
     assert len(set(endpoint.asked)) <= 10
     assert caller.state.backing_off <= 5
     for task in tasks:
@@ -199,7 +204,7 @@ async def test_tokens_a_minute():
 
 
 async def test_a_timeout_of_the_whole_attempt():
-    caller = _caller(Scripted(delay_s=5.0), timeout_s=0.02, max_retries=1)
+    caller = _caller(Scripted(delay_s=300.0), timeout_s=0.02, max_retries=1)
     outcome = await _ask(caller)
     assert outcome == Unanswered("timeout", "no answer within 0.02 s", None, 2, 2)
 
@@ -237,15 +242,15 @@ def _sleepless(endpoint, **more):
 
 
 async def _soon(awaitable):
-    return await asyncio.wait_for(awaitable, 1.0)
+    """Before any of the waits of minutes that are to be cut short would end."""
+    return await asyncio.wait_for(awaitable, 60.0)
 
 
 async def test_stop_ends_calls_that_wait_for_another_attempt():
     busy = RateLimitedError("slow down", kind="http_429", status=429, retry_after_s=300.0)
     caller = _sleepless(Scripted(*[busy] * 9), concurrency=1)
     calls = [asyncio.create_task(_ask(caller, str(n))) for n in range(2)]
-    await asyncio.sleep(0.02)
-    assert caller.state.attempts == 2
+    await until(lambda: caller.state.attempts == 2 and caller.state.awaiting.total() == 0)
     caller.stop()
     caller.stop()
     told = "stopped before another attempt; the last one: slow down"
@@ -267,11 +272,13 @@ async def test_stop_lets_waiters_go():
 
 
 async def test_stop_waits_for_what_is_in_flight_and_asks_nothing_new():
-    endpoint = Scripted(Reply("paid", "stop"), TransientError("x", kind="x"), delay_s=0.02)
+    endpoint = Scripted(Reply("paid", "stop"), TransientError("x", kind="x"))
+    endpoint.answers.clear()
     caller = _sleepless(endpoint)
     calls = [asyncio.create_task(_ask(caller, str(n))) for n in range(2)]
-    await asyncio.sleep(0.001)
+    await until(lambda: endpoint.in_flight == 2)
     caller.stop()
+    endpoint.answers.set()
     answered, stopped = await _soon(asyncio.gather(*calls))
     assert (answered.reply.text, stopped.error_kind) == ("paid", "stopped")
     assert (await _soon(_ask(caller))).error_kind == "stopped"
@@ -282,7 +289,7 @@ async def test_stop_waits_for_what_is_in_flight_and_asks_nothing_new():
 async def test_stop_ends_the_wait_for_tokens():
     caller = _sleepless(Scripted(), tokens_per_minute=10)
     call = asyncio.create_task(_ask(caller))
-    await asyncio.sleep(0.001)
+    await until(lambda: caller._naps)
     caller.stop()
     assert (await _soon(call)).error_kind == "stopped"
     assert caller.state.attempts == caller.state.in_flight == 0
@@ -291,8 +298,7 @@ async def test_stop_ends_the_wait_for_tokens():
 async def test_a_call_that_is_cancelled_while_it_backs_off_stays_cancelled():
     caller = _sleepless(Scripted(RateLimitedError("x", kind="x", retry_after_s=300.0)))
     call = asyncio.create_task(_ask(caller))
-    await asyncio.sleep(0.02)
-    assert caller.state.backing_off == 1
+    await until(lambda: caller.state.backing_off == 1)
     call.cancel()
     caller.stop()
     with pytest.raises(asyncio.CancelledError):

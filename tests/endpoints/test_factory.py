@@ -15,6 +15,7 @@ from proverbench.endpoints.transport import proxy_for
 from proverbench.errors import ConfigError, FatalEndpointError
 from proverbench.rehearse.plays import answer, failure, hang
 from tests.endpoints.conftest import ask, request
+from tests.support import until
 
 TWO = """
 [endpoint.shared]
@@ -199,7 +200,7 @@ async def test_a_cancelled_call_frees_its_slot(config, bench):
     bench.server.script = lambda got: hang()
     await caller.acquire(1)
     task = asyncio.create_task(caller.call(Request("verifier", "p", "verifier/p/0/0")))
-    await asyncio.sleep(0.1)
+    await until(lambda: bench.server.log)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -23,7 +23,6 @@ from proverbench.rehearse.plays import (
     error_in_200,
     failure,
     hang,
-    late,
     no_credit,
     too_many,
     unknown_model,
@@ -32,6 +31,7 @@ from proverbench.rehearse.plays import (
     wrong_key,
 )
 from tests.endpoints.conftest import KEY, ask
+from tests.support import Gate, until
 
 PROTOCOLS = pytest.mark.parametrize("protocol", ["chat", "responses", "messages"])
 OF_BOTH = pytest.mark.parametrize("protocol", ["chat", "messages"])
@@ -545,15 +545,21 @@ class TestRetries:  # rows 15 to 18 and 21
         assert sum(outcome.attempts for outcome in outcomes) == len(bench.server.log)
 
     @pytest.mark.parametrize("stream", [False, True])
-    async def test_silence(self, bench, stream):  # rows 18 and 21
-        bench.server.script = [late(1.0), answer("yes")]
-        caller = bench.caller(read_timeout_s=0.2, stream=stream)
-        outcome = await ask(caller)
+    async def test_silence(self, bench, stream, pass_time):  # rows 18 and 21
+        bench.server.script = [hang(), answer("yes")]
+        caller = bench.caller(read_timeout_s=60.0, timeout_s=600.0, stream=stream)
+        asking = asyncio.create_task(ask(caller))
+        await until(lambda: bench.server.log)
+        pass_time(60.0)
+        outcome = await asyncio.wait_for(asking, 45.0)
         assert (outcome.attempts, outcome.abandoned, caller.state.abandoned) == (2, 1, 1)
 
-    async def test_the_whole_attempt_is_bounded(self, bench):
-        bench.server.script = [Play(reply=ModelReply(content="ab" * 200), body_s=3.0), answer("yes")]
-        outcome = await ask(bench.caller(timeout_s=0.4, stream=True))
+    async def test_the_whole_attempt_is_bounded(self, bench, pass_time):
+        bench.server.script = [Play(reply=ModelReply(content="ab" * 200), body_s=600.0), answer("yes")]
+        asking = asyncio.create_task(ask(bench.caller(read_timeout_s=300.0, timeout_s=60.0, stream=True)))
+        await until(lambda: bench.server.log)
+        pass_time(60.0)
+        outcome = await asyncio.wait_for(asking, 45.0)
         assert (outcome.attempts, outcome.abandoned) == (2, 1)
 
     async def test_hang_to_the_end(self, bench):
@@ -566,10 +572,13 @@ class TestRetries:  # rows 15 to 18 and 21
 
 class TestLoad:  # rows 19 and 20
     async def test_never_more_in_flight_than_configured(self, bench):
-        bench.server.script = lambda got: Play(delay_s=0.01)
+        bench.server.script = gate = Gate()
         caller = bench.caller(concurrency=7)
         roles = ["policy", "verifier", "meta"] * 30
-        await asyncio.gather(*(ask(caller, f"p{n}", role=role) for n, role in enumerate(roles)))
+        asking = asyncio.gather(*(ask(caller, f"p{n}", role=role) for n, role in enumerate(roles)))
+        await until(lambda: bench.server.ledger.in_flight["all"] == 7)
+        gate.open()
+        await asking
         assert bench.server.ledger.max_in_flight["all"] == 7
 
     async def test_few_descriptors(self, tmp_path, bench):
@@ -611,8 +620,7 @@ class TestLoad:  # rows 19 and 20
         await asyncio.gather(*(ask(caller, f"p{n}") for n in range(50)))
         await caller.aclose()
         await bench.server.stop()
-        await asyncio.sleep(0.05)
-        assert len(os.listdir("/dev/fd")) <= before
+        await until(lambda: len(os.listdir("/dev/fd")) <= before)
 
 
 class TestWhoGoesFirst:
@@ -681,20 +689,29 @@ class TestSecrets:  # row 43
 class TestTurns:
     """Replies are read one at each turn of the loop."""
 
-    async def _never(self) -> None:
-        await asyncio.sleep(60)
+    @pytest.fixture
+    def too_late(self, monkeypatch, pass_time):
+        """A caller whose time is up while a reply that has come waits for its turn."""
+
+        def made(caller):
+            async def wait() -> None:
+                pass_time(60.0)
+                await asyncio.sleep(600)
+
+            monkeypatch.setattr(caller._endpoint._turns, "wait", wait)
+            return caller
+
+        return made
 
     @STREAMED
     @OF_BOTH
-    async def test_a_reply_that_has_come_is_kept_though_the_time_is_up(self, bench, protocol, stream, monkeypatch):
-        caller = bench.caller(protocol, stream=stream, timeout_s=0.5)
-        monkeypatch.setattr(caller._endpoint._turns, "wait", self._never)
+    async def test_a_reply_that_has_come_is_kept_though_the_time_is_up(self, bench, protocol, stream, too_late):
+        caller = too_late(bench.caller(protocol, stream=stream, timeout_s=60.0))
         bench.server.script = [answer("yes")]
         outcome = await ask(caller)
         assert (outcome.reply.text, outcome.attempts) == ("yes", 1)
 
-    async def test_a_failure_that_has_come_is_a_timeout_then(self, bench, monkeypatch):
-        caller = bench.caller("chat", timeout_s=0.5, max_retries=0)
-        monkeypatch.setattr(caller._endpoint._turns, "wait", self._never)
+    async def test_a_failure_that_has_come_is_a_timeout_then(self, bench, too_late):
+        caller = too_late(bench.caller("chat", timeout_s=60.0, max_retries=0))
         bench.server.script = [failure(500)]
         assert (await ask(caller)).error_kind == "timeout"

@@ -1,5 +1,6 @@
 import asyncio
 import json
+from types import SimpleNamespace
 
 import aiohttp
 import anthropic
@@ -7,6 +8,7 @@ import openai
 import pytest
 
 from proverbench.rehearse import ModelReply, Play, Profile, RehearseServer
+from proverbench.rehearse import server as server_module
 from proverbench.rehearse.plays import (
     ABSENT,
     answer,
@@ -22,6 +24,7 @@ from proverbench.rehearse.plays import (
     web_page,
     wrong_key,
 )
+from tests.support import Gate, until
 
 _PROMPT = [{"role": "user", "content": "Write <step> elements."}]
 
@@ -42,6 +45,14 @@ async def client(server):
 async def claude(server):
     async with anthropic.AsyncAnthropic(base_url=server.origin, api_key="sk-ant", max_retries=0) as made:
         yield made
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The server's, moved by hand."""
+    made = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(server_module, "time", SimpleNamespace(monotonic=lambda: made.now, time=lambda: 0))
+    return made
 
 
 async def _ask(client, **more):
@@ -187,18 +198,26 @@ class TestFaults:
             ("reset", aiohttp.ClientOSError),
             ("reset_after_headers", (aiohttp.ClientOSError, aiohttp.ClientPayloadError)),
             ("cut", aiohttp.ClientPayloadError),
-            ("hang", TimeoutError),
-            ("stall", TimeoutError),
         ],
     )
     async def test_endings(self, server, ending, error):
         server.script = [Play(ending=ending)]
         with pytest.raises(error):
-            await _post(server, timeout=aiohttp.ClientTimeout(total=0.2))
-        await asyncio.sleep(0.05)
-        assert server.ledger.in_flight["all"] == 0
+            await _post(server)
+        await until(lambda: server.ledger.in_flight["all"] == 0)
         assert sum(server.ledger.answers.values()) == 0
-        assert server.log[0].outcome == ("abandoned" if error is TimeoutError else ending)
+        assert server.log[0].outcome == ending
+
+    @pytest.mark.parametrize("ending", ["hang", "stall"])
+    async def test_silence_until_the_client_gives_up(self, server, ending):
+        server.script = [Play(ending=ending)]
+        asking = asyncio.create_task(_post(server))
+        await until(lambda: server.log)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(asking, 0.2)
+        await until(lambda: server.ledger.in_flight["all"] == 0)
+        assert sum(server.ledger.answers.values()) == 0
+        assert server.log[0].outcome == "abandoned"
 
     async def test_stream_that_just_ends(self, server, client):
         server.script = [Play(ending="stream_ends")]
@@ -246,11 +265,12 @@ class TestWhileItRuns:
         server.revoke("another")
         await _ask(client)
 
-    async def test_everyone_is_throttled_for_a_while(self, server):
-        server.throttle(0.2)
+    async def test_everyone_is_throttled_for_a_while(self, server, clock):
+        server.throttle(0.75)
+        clock.now += 0.25
         status, headers, _ = await _post(server)
-        assert status == 429
-        await asyncio.sleep(float(headers["Retry-After"]))
+        assert (status, headers["Retry-After"]) == (429, "0.500")
+        clock.now += 0.5
         assert (await _post(server))[0] == 200
 
     async def test_control_over_http(self, server):
@@ -267,11 +287,17 @@ class TestWhileItRuns:
         assert json.loads((await _post(server))[2])["model"] == "other"
         assert len(server.log) == 1
 
-    async def test_quota_is_kept_and_told(self, server):
+    async def test_quota_is_kept_and_told(self, server, clock):
         server.profile = Profile(requests_per_minute=120)
-        responses = [await _post(server) for _ in range(3)]
+        responses = []
+        for _ in range(3):
+            responses.append(await _post(server))
+            clock.now += 0.25
         assert [status for status, _, _ in responses] == [200, 200, 429]
         assert responses[2][1]["x-ratelimit-remaining-requests"] == "0"
+        assert responses[2][1]["Retry-After"] == "0.500"
+        clock.now += 0.25
+        assert (await _post(server))[0] == 200
 
     async def test_known_models_and_context(self, server, client):
         server.profile = Profile(models=frozenset({"other"}))
@@ -285,8 +311,11 @@ class TestWhileItRuns:
 class TestCounts:
     async def test_in_flight_is_counted_by_role(self, server, client):
         server.profile = Profile(max_in_flight=3)
-        server.script = lambda received: late(0.1)
-        await asyncio.gather(*(_ask(client) for _ in range(3)))
+        server.script = gate = Gate()
+        asking = asyncio.gather(*(_ask(client) for _ in range(3)))
+        await until(lambda: server.ledger.in_flight["all"] == 3)
+        gate.open()
+        await asking
         assert server.ledger.max_in_flight["all"] == 3
         assert server.ledger.max_in_flight["policy"] == 3
         assert server.ledger.in_flight["all"] == 0
@@ -296,14 +325,19 @@ class TestCounts:
             await _ask(client)
         assert server.ledger.max_in_flight["all"] == 1
 
-    async def test_abandoned_request_is_not_in_flight_any_more(self, server):
-        server.script = [hang()] * 5
-        for _ in range(5):
-            with pytest.raises(TimeoutError):
-                await _post(server, timeout=aiohttp.ClientTimeout(total=0.02))
+    @pytest.mark.parametrize("deciding", [False, True])
+    async def test_abandoned_request_is_not_in_flight_any_more(self, server, deciding):
+        """Whether it was given up while it was answered, or while a script decided on the answer."""
+        server.script = Gate(n=5) if deciding else [hang()] * 5
+        for n in range(5):
+            asking = asyncio.create_task(_post(server))
+            await until(lambda n=n: len(server.log) > n)
+            asking.cancel()
+            await until(lambda: server.ledger.in_flight["all"] == 0)
         await _post(server)
         assert server.ledger.max_in_flight["all"] == 1
         assert server.ledger.abandoned == 5
+        assert [received.outcome for received in server.log] == ["abandoned"] * 5 + ["answered"]
 
     async def test_stats_count_answers_and_hide_keys(self, server, client):
         for seed in (1, 1, 2):
