@@ -1,16 +1,20 @@
 """``--batch`` end to end, against a server that speaks both batch protocols: every fault of a batch, every crash."""
 
+import asyncio
 import errno
 import json
 import os
 import re
 import signal
+import socket
 import string
 import subprocess
 import sys
 import tempfile
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -42,7 +46,7 @@ def impatient(monkeypatch):
     monkeypatch.setattr("proverbench.endpoints.retry.BASE_WAIT_S", 0.02)
 
 
-def configure(kind: str, server: RehearseServer, *, more: str = "") -> None:
+def configure(kind: str, server: RehearseServer | SimpleNamespace, *, more: str = "") -> None:
     if kind == "anthropic":
         roles = "".join(
             f'[{role}]\nendpoint = "here"\nmodel = "m-{role}"\ngeneration = {{ max_tokens = 500 }}\n'
@@ -268,20 +272,23 @@ class TestFaults:
         compare(command, server)
 
     @only("kind", ["openai"])
-    def test_no_room_for_what_is_to_be_sent(self, command, inputs, server, monkeypatch):
+    @pytest.mark.parametrize("when", ["it is made", "it is written"])
+    def test_no_room_for_what_is_to_be_sent(self, command, inputs, server, monkeypatch, when):
         room, scratch = [True], tempfile.TemporaryFile
 
         def until_full(**options: object) -> object:
             if room:
                 room.pop()
                 return scratch(**options)
+            if when == "it is written":
+                return open("/dev/full", "w+b")
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         with monkeypatch.context() as patched:
             patched.setattr(batching.tempfile, "TemporaryFile", until_full)
             ended = command(*PROVER, "--output", "r", "--batch")
         assert ended.code == 1
-        assert "No space left on device" in ended.err
+        assert "r: No space left on device" in ended.err
         assert "--resume r" in ended.err
         assert lines()[-1].event == "stop"
         assert json.loads(Path("r", "summary.json").read_bytes())["complete"] is False
@@ -295,6 +302,21 @@ class TestFaults:
         assert len(policy) == 12
         assert {call.text for call in policy} == {"<step>\ufffd \u2028 x</step>"}
         assert all(call.text_b64 for call in policy)
+
+    def test_nothing_answers_at_the_address(self, command, inputs, server, kind):
+        """As without --batch, this ends at once; nothing is said to go on at a provider that was never reached."""
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            origin = f"http://127.0.0.1:{unused.getsockname()[1]}"
+            configure(kind, SimpleNamespace(origin=origin, base_url=f"{origin}/v1"))
+            ended = command(*PROVER, "--output", "r", "--batch")
+        assert ended.code == 1
+        assert "no connection to http://127.0.0.1" in ended.err
+        assert "check base_url" in ended.err
+        assert "at the provider" not in ended.err
+        assert events() == ["intent", "failed"]
+        configure(kind, server)
+        finish_and_compare(command, server, resume=("--config", "config.toml"))
 
 
 class TestCrashes:
@@ -450,6 +472,31 @@ class TestStopped:
         server.profile = Profile()
         finish_and_compare(command, server, resume=("--batch", "none"))
         assert server.batches.submitted == 1
+
+    def test_all_are_cancelled_at_once(self, command, inputs, server, stopped_clock, monkeypatch):
+        """Each works on, and costs, until it is told."""
+        monkeypatch.setattr(endpoint_batch.OpenAIBatches, "limits", Limits(4, 10**6))
+        monkeypatch.setattr(endpoint_batch.AnthropicBatches, "limits", Limits(4, 10**6))
+        server.profile = Profile(batch=BatchProfile(duration_s=100))
+        interrupt_at_look(server, 4)
+        assert command(*PROVER, "--output", "r", "--batch").code == 130
+        assert events().count("submitted") == 3
+        told: set[str] = set()
+        waited, all_told = [], asyncio.Event()
+
+        async def play(received):
+            if received.path.endswith("/cancel"):
+                told.add(received.path)
+                if len(told) == 3:
+                    all_told.set()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(all_told.wait(), 20)
+                waited.append(len(told))
+
+        server.script = play
+        command("run", "--resume", "r", "--cancel-batches")
+        assert waited == [3, 3, 3]
+        assert events().count("cancelled") == 3
 
     def test_cancelled_by_somebody_else(self, command, server, left_open):
         """Before the resume, its calls are asked again; while it is waited for, they are not."""
