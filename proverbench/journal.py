@@ -26,6 +26,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 
 from proverbench.errors import JournalError
+from proverbench.lines import LineBuffer
 from proverbench.plan import ROLES, Plan
 from proverbench.records import CallKey, CallLine, Facts, FinalLine, Line, Role, SessionLine
 
@@ -178,11 +179,11 @@ class CallsReader:
         """Every whole line with its offset, without its ``\\n``; a torn last line is left out."""
         if self._fd < 0:
             return
-        offset, rest = start, b""
-        while chunk := os.pread(self._fd, _CHUNK, offset + len(rest)):
-            lines = (rest + chunk).split(b"\n") if rest else chunk.split(b"\n")
-            rest = lines.pop()
-            for line in lines:
+        offset = at = start
+        buffer = LineBuffer()
+        while chunk := os.pread(self._fd, _CHUNK, at):
+            at += len(chunk)
+            for line in buffer.feed(chunk):
                 yield offset, line
                 offset += len(line) + 1
 

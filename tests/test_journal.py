@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonlines
@@ -31,9 +32,10 @@ from proverbench.journal import (
     write_whole,
     writer,
 )
+from proverbench.lines import LineBuffer
 from proverbench.plan import Plan
 from proverbench.records import AttemptLine, CallKey, CallLine, Extent, FinalLine, Problem, SessionLine
-from tests.support import until
+from tests.support import grows_too_fast, until
 
 ANY_TEXT = st.text(alphabet=st.characters(), max_size=30)
 
@@ -378,6 +380,30 @@ def test_an_attempt_is_kept(tmp_path):
     line = AttemptLine(role="verifier", id="p", error="timeout", message="m", attempts=3, abandoned=3, at="now")
     written(tmp_path, line)
     assert read(tmp_path) == [line]
+
+
+def test_a_long_line_is_read_in_linear_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(journal_module, "_CHUNK", 1 << 12)
+    for name, size in (("once", 1 << 21), ("twice", 1 << 22)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / CALLS).write_bytes(b"x" * size + b"\ny\n")
+
+    def reading(name: str) -> Callable[[], None]:
+        def read_all() -> None:
+            with CallsReader(tmp_path / name / CALLS) as reader:
+                assert [len(line) for _, line in reader.raw_lines()][1:] == [1]
+
+        return read_all
+
+    assert not grows_too_fast(reading("once"), reading("twice"))
+
+
+@given(st.binary(max_size=30), st.integers(1, 5))
+def test_lines_are_the_same_whatever_the_chunks(data, size):
+    buffer = LineBuffer()
+    chunks = [data[at : at + size] for at in range(0, len(data), size)]
+    lines = [line for chunk in chunks for line in buffer.feed(chunk)]
+    assert [*lines, buffer.rest] == data.split(b"\n")
 
 
 def test_descriptors_are_given_back(tmp_path):

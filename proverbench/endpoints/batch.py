@@ -21,6 +21,7 @@ from proverbench.endpoints.http import HttpEndpoint, decode, encode
 from proverbench.endpoints.redact import one_line
 from proverbench.endpoints.retry import parse_retry_after
 from proverbench.errors import CallFailedError, EndpointError, FatalEndpointError, TransientError
+from proverbench.lines import LineBuffer
 
 if TYPE_CHECKING:
     import httpx2
@@ -224,18 +225,17 @@ class BatchClient:
             response = await self._client.get(path, cast_to=httpx2.Response, stream=True, stream_cls=self._stream_class)
         except self._sdk.APIError as exc:
             raise self._error(what, exc) from None
-        rest = b""
+        buffer = LineBuffer()
         try:
             async for chunk in response.aiter_bytes():
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
+                for line in buffer.feed(chunk):
                     yield line
         except httpx2.HTTPError as exc:
             raise TransientError(f"{what}: {self._said(exc)}", kind="network") from None
         finally:
             await response.aclose()
-        if rest:
-            yield rest
+        if buffer.rest:
+            yield buffer.rest
 
     @property
     def _stream_class(self) -> Any:

@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterable, AsyncIterator
 from typing import NamedTuple
 
+from proverbench.lines import LineBuffer
+
 
 class Event(NamedTuple):
     """One event of a stream."""
@@ -18,16 +20,11 @@ async def iter_events(chunks: AsyncIterable[bytes]) -> AsyncIterator[Event]:
 
     Lines may end in LF or CRLF and be split anywhere between chunks; comments and other fields are ignored.
     """
-    pending: list[bytes] = []
+    buffer = LineBuffer()
     name = ""
     data: list[bytes] = []
     async for chunk in chunks:
-        if b"\n" not in chunk:
-            pending.append(chunk)  # joined once, or a long line would be copied with every chunk
-            continue
-        lines = (b"".join(pending) + chunk).split(b"\n")
-        pending = [lines.pop()]
-        for line in lines:
+        for line in buffer.feed(chunk):
             if line.endswith(b"\r"):
                 line = line[:-1]
             if not line:
