@@ -1,10 +1,10 @@
 """Tokens and money of a run: what its journal says was used, and whether a limit is reached."""
 
-from proverbench.config import Prices
+from proverbench.config import Prices, read_saved
 from proverbench.endpoints.money import Budget, Spending
 from proverbench.endpoints.usage import normalise_usage
 from proverbench.records import GIVEN, AttemptLine, CallFacts, Facts, Manifest
-from proverbench.sources import Sources
+from proverbench.sources import MANIFEST, Sources
 
 
 class Spent:
@@ -12,11 +12,17 @@ class Spent:
 
     Args:
         manifest: Holds prices and limits; they are of the whole run.
+
+    Raises:
+        JournalError: If these prices are none.
     """
 
     def __init__(self, manifest: Manifest) -> None:
         operation = manifest.operation
-        prices = {role: Prices.model_validate(table) for role, table in (operation.get("prices") or {}).items()}
+        prices = {
+            role: read_saved(Prices, table, f"{MANIFEST}: operation.prices.{role}")
+            for role, table in (operation.get("prices") or {}).items()
+        }
         self.priced = bool(prices)
         """Whether the config states any price; without one, costs are not worth showing."""
         self.budget = Budget(

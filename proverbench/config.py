@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
+import msgspec
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from proverbench.endpoints.redact import Redactor, one_line
-from proverbench.errors import ConfigError
+from proverbench.errors import ConfigError, JournalError
 from proverbench.records import RoleIdentity
 
 ROLES = ("policy", "verifier", "meta")
@@ -360,6 +361,24 @@ def _may_be_a_key(name: str) -> bool:
         return False
     long = len(name) >= 20 and re.search(r"[0-9]", name) and re.search(r"[A-Za-z]", name)
     return bool(long) or re.match(r"sk[-_]", name, re.IGNORECASE) is not None
+
+
+def read_saved(model: type[_T], table: object, where: str) -> _T:
+    """Read back a table of a config that a run's manifest keeps.
+
+    Args:
+        model: What it is.
+        table: As it stands there.
+        where: Which it is, for messages.
+
+    Raises:
+        JournalError: If it is none, which somebody's hand must have done.
+    """
+    try:
+        return model.model_validate_json(msgspec.json.encode(table))
+    except ValidationError as exc:
+        faults = "; ".join(".".join(map(str, (where, *fault["loc"]))) + f": {fault['msg']}" for fault in exc.errors())
+        raise JournalError(f"{faults}; the manifest was changed") from None
 
 
 def load_config(path: Path | str) -> Config:

@@ -89,8 +89,17 @@ def exact_text(line: CallLine) -> str:
 
 
 def exact(text: str, as_base64: str | None) -> str:
-    """A stored text as it came: what JSON readers refuse stands beside it in base64."""
-    return text if as_base64 is None else base64.b64decode(as_base64).decode("utf-8", "surrogatepass")
+    """A stored text as it came: what JSON readers refuse stands beside it in base64.
+
+    Raises:
+        JournalError: If it is no base64 of a text.
+    """
+    if as_base64 is None:
+        return text
+    try:
+        return base64.b64decode(as_base64, validate=True).decode("utf-8", "surrogatepass")
+    except ValueError as exc:  # binascii.Error and UnicodeDecodeError are ones
+        raise JournalError(f"{CALLS}: a text in base64 cannot be read ({exc}); the file was changed") from None
 
 
 def try_lock(fd: int) -> bool:

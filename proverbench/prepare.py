@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from proverbench.config import Config, RoleConfig, load_config
+from proverbench.config import Config, RoleConfig, load_config, read_saved
 from proverbench.data import (
     EVERYTHING,
     Dataset,
@@ -351,7 +351,10 @@ def _saved_config(path: Path, manifest: Manifest, roles: tuple[Role, ...]) -> Co
     saved = manifest.operation.get("roles") or {}
     config = Config(
         path=path / MANIFEST,
-        roles={role: RoleConfig.model_validate_json(msgspec.json.encode(table)) for role, table in saved.items()},
+        roles={
+            role: read_saved(RoleConfig, table, f"{path / MANIFEST}: operation.roles.{role}")
+            for role, table in saved.items()
+        },
     )
     missing = [role for role in roles if role not in config.roles]
     if missing:

@@ -10,7 +10,7 @@ import weakref
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import msgspec
 
@@ -167,7 +167,27 @@ def read_manifest(path: Path) -> Manifest:
         raise JournalError(
             f"{file} has format version {manifest.format_version}; this version reads up to {FORMAT_VERSION}: upgrade"
         )
+    try:
+        msgspec.convert(manifest.operation, _Operation)
+    except msgspec.ValidationError as exc:
+        raise JournalError(f"{file}: operation: {exc}; the manifest was changed") from None
+    verifying: tuple[Role, ...] = ("verifier", "meta") if manifest.extent.meta else ("verifier",)
+    needed = ("policy", "verifier") if manifest.identity.task == "prover" else verifying
+    if lacking := [role for role in needed if role not in manifest.identity.roles]:
+        raise JournalError(f"{file}: identity.roles lacks {', '.join(lacking)}; the manifest was changed")
     return manifest
+
+
+class _Operation(msgspec.Struct):
+    """What is read back from ``Manifest.operation``, to be checked; there may be more."""
+
+    roles: dict[str, dict[str, Any]] | None = None
+    prices: dict[str, dict[str, Any]] | None = None
+    concurrency: int | None = None
+    max_cost_usd: float | None = None
+    max_tokens_total: int | None = None
+    batch: str | None = None
+    imported: dict[str, Any] | None = None
 
 
 def _no_run(path: Path) -> str:

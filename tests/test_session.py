@@ -192,6 +192,42 @@ class TestDamage:
             Sources(Path("r"))
         assert command("score", "r").code == 1
 
+    @pytest.mark.parametrize(
+        ("place", "value", "told"),
+        [
+            (("operation", "roles", "verifier", "endpoint", "max_retries"), 101, "operation.roles.verifier.endpoint"),
+            (("operation", "roles", "verifier", "endpoint", "timeout_s"), "x", "endpoint.timeout_s: Input should be"),
+            (("operation", "roles"), [], "operation: Expected `object | null`, got `array` - at `$.roles`"),
+            (("operation", "prices"), 3, "at `$.prices`"),
+            (("operation", "prices"), {"verifier": {"input": -1}}, "operation.prices.verifier.input: "),
+            (("operation", "max_cost_usd"), "much", "at `$.max_cost_usd`"),
+            (("identity", "roles"), {}, "identity.roles lacks policy, verifier"),
+        ],
+    )
+    def test_a_manifest_that_a_hand_changed_is_named(self, command, inputs, server, place, value, told):
+        assert command(*PROVER, "--output", "r").code == 0
+        manifest = json.loads(Path("r", "manifest.json").read_bytes())
+        table = manifest
+        for key in place[:-1]:
+            table = table[key]
+        table[place[-1]] = value
+        Path("r", "manifest.json").write_text(json.dumps(manifest))
+        for words in (
+            "run --resume r --verifier-repeats 9 --dry-run",
+            "score r",
+            "report r",
+            "inspect r",
+            "analyse r",
+            "export r --to csv",
+        ):
+            ended = command(*words.split())
+            assert "Traceback" not in ended.err
+            assert ended.code == 0 or told in ended.err  # not each of them needs what was changed
+        ended = command("run", "--resume", "r", "--verifier-repeats", "9")
+        assert ended.code in (1, 2)
+        assert told in ended.err
+        assert "Traceback" not in ended.err
+
     @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"format_version": 1}', b"\xff\xfe"])
     def test_a_damaged_manifest_is_named(self, command, inputs, server, content):
         command(*PROVER, "--limit", "2", "--output", "r")
