@@ -130,6 +130,8 @@ def differences(runs: Mapping[str, Manifest]) -> list[Difference]:
             known -= {"none"}
         if len(known) > 1:
             found.append(Difference(aspect.name, aspect.weight(task), values, aspect.why))
+        if found and aspect.name == "task":
+            break  # what else differs is then of no interest
     return found
 
 

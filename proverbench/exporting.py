@@ -102,7 +102,7 @@ def write_parquet(frame: "pd.DataFrame", path: Path) -> None:
         UserInputError: If pyarrow is not installed.
         JournalError: If the disk refuses it.
     """
-    _need("pyarrow", "Parquet")
+    require("parquet")
     with replacing(path) as file:
         frame.to_parquet(file, index=False)
 
@@ -114,7 +114,7 @@ def write_xlsx(frames: "Mapping[str, pd.DataFrame]", path: Path) -> None:
         UserInputError: If openpyxl is not installed, or a table has more rows than a sheet.
         JournalError: If the disk refuses it.
     """
-    _need("openpyxl", "XLSX")
+    require("xlsx")
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.styles import Font
@@ -282,8 +282,17 @@ def _rows(frame: "pd.DataFrame") -> Iterable[tuple[Any, ...]]:
     return zip(*columns, strict=True) if columns else ()
 
 
-def _need(module: str, what: str) -> None:
+_NEEDS = {"parquet": ("pyarrow", "Parquet"), "xlsx": ("openpyxl", "XLSX")}
+
+
+def require(form: str) -> None:
+    """Make sure that what writes a form is installed.
+
+    Raises:
+        UserInputError: Says how to install it.
+    """
     from importlib.util import find_spec
 
-    if find_spec(module) is None:
+    module, what = _NEEDS.get(form, ("", ""))
+    if module and find_spec(module) is None:
         raise UserInputError(f"{what} needs {module}: pip install 'proverbench[export]'")

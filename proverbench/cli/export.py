@@ -99,8 +99,9 @@ def _refuse_stray_options(form: str, **given: object) -> None:
 def _write_tables(
     runs: "dict[str, LoadedRun]", form: str, output: Path | None, names: tuple[str, ...], force: bool
 ) -> None:
-    from proverbench.exporting import tables, write_csv, write_parquet, write_xlsx
+    from proverbench.exporting import require, tables, write_csv, write_parquet, write_xlsx
 
+    require(form)
     if form == "xlsx":
         target = output or Path("export.xlsx")
         _refuse_existing([target], force)

@@ -13,6 +13,7 @@ from proverbench.records import Role
 @click.command(cls=HandlesErrors, name="verify", context_settings={"help_option_names": ["-h", "--help"]})
 @shared_options(data="annotated proofs", repeats=1, reference_shown=False)
 @click.option("--meta", is_flag=True, help="Have a meta-verifier grade each explanation.")
+@click.version_option(package_name="proverbench")
 @click.option("--meta-prompt", type=FILE, metavar="FILE", help="Your meta prompt instead of ours.")
 def command(**given: Any) -> int:
     """VerifierBench: a verifier judges human-annotated proofs, R times each.

@@ -226,6 +226,8 @@ class Estimate:
     cost: Cost
     output_tokens_per_call: int
     """Assumed."""
+    limited: bool = True
+    """Whether the config sets a limit, so that no answer is longer."""
 
 
 def estimate(
@@ -247,13 +249,23 @@ def estimate(
     usage = Usage(
         input=round(sum(lengths) / CHARS_PER_TOKEN), cached_input=0, cache_write=0, output=per_call * len(lengths)
     )
-    return Estimate(len(lengths), usage, cost(usage, prices) if lengths else Cost(0.0), per_call)
+    limited = output_limit is not None
+    return Estimate(len(lengths), usage, cost(usage, prices) if lengths else Cost(0.0), per_call, limited)
 
 
 def assumptions(estimates: Mapping[str, Estimate]) -> str:
     """One sentence on what the estimates assume."""
-    lengths = ", ".join(f"{role} {e.output_tokens_per_call}" for role, e in estimates.items())
-    return (
-        f"assumes {CHARS_PER_TOKEN:g} characters a token, no cached input, and answers of as many tokens as the limits "
-        f"allow ({lengths})"
-    )
+    lengths = {
+        limited: ", ".join(
+            f"{role} {e.output_tokens_per_call}" for role, e in estimates.items() if e.limited == limited
+        )
+        for limited in (True, False)
+    }
+    said = [f"assumes {CHARS_PER_TOKEN:g} characters a token, no cached input"]
+    if lengths[True]:
+        said.append(f"answers of as many tokens as the limits allow ({lengths[True]})")
+    if lengths[False]:
+        said.append(
+            f"where the config sets no limit, answers of so many ({lengths[False]}): it may be several times that"
+        )
+    return ", and ".join([", ".join(said[:-1]), said[-1]])

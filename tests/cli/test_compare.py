@@ -145,6 +145,13 @@ def test_the_page_lists_every_aspect():
     assert rows[2:] == [(a.name, words[a.prover], words[a.verifier], a.why) for a in ASPECTS]
 
 
+def test_runs_of_both_benchmarks_differ_in_that_alone(command, saved):
+    ended = command("compare", saved / "p1", saved / "v1")
+    assert ended.code == 2
+    assert ended.err.count("cannot be compared") == 1
+    assert "different benchmarks" in ended.err
+
+
 def test_the_report_doubts_what_compare_doubts(command, saved, tmp_path):
     closed = shutil.copytree(saved / "v1", tmp_path / "closed")
     lines = (closed / "calls.jsonl").read_bytes().splitlines(keepends=True)

@@ -187,3 +187,12 @@ def test_the_page_lists_every_column():
     for table in frames.TABLES:
         row = re.search(rf"^\| `{table}` \| (.*) \|$", page, re.MULTILINE)[1]
         assert re.findall(r"`(\w+)`", row) == list(getattr(frames, table.upper()))
+
+
+@pytest.mark.parametrize("form", ["parquet", "xlsx"])
+def test_what_is_not_installed_is_told_before_anything_is_made(command, saved, tmp_path, monkeypatch, form):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    ended = command("export", saved / "p1", "--to", form, "-o", tmp_path / "made" / "it")
+    assert ended.code == 2
+    assert "pip install 'proverbench[export]'" in ended.err
+    assert not (tmp_path / "made").exists()

@@ -108,7 +108,10 @@ def test_estimate():
     assert found.cost.usd == pytest.approx(0.007)
     assert estimate([], prices=None, output_limit=None).cost == Cost(0.0)
     assert estimate([1], prices=None, output_limit=None).usage.output == 4000
-    assert "verifier 1000" in assumptions({"verifier": found})
+    unlimited = estimate([1], prices=None, output_limit=None)
+    assert "as the limits allow (verifier 1000)" in assumptions({"verifier": found, "policy": unlimited})
+    assert "no limit, answers of so many (policy 4000)" in assumptions({"verifier": found, "policy": unlimited})
+    assert "limits allow" not in assumptions({"policy": unlimited})
 
 
 @pytest.mark.parametrize(
