@@ -241,13 +241,32 @@ class _Execution:
 
         if session is not None and open_batches(session.sources):
             raise ConfigError(f"{session.path} has open batches; collect them first, without --executor ray")
-        self._cluster = await Cluster.open(
-            self._config,
-            roles,
-            concurrency=draft.operation.get("concurrency"),
-            rows=len(draft.rows),
-            say=say,
-        )
+        main, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert main is not None
+
+        came: list[signal.Signals] = []
+
+        def stop(number: signal.Signals) -> None:
+            came.append(number)
+            main.cancel()
+
+        for number in heeded_signals():
+            loop.add_signal_handler(number, stop, number)
+        try:
+            self._cluster = await Cluster.open(
+                self._config,
+                roles,
+                concurrency=draft.operation.get("concurrency"),
+                rows=len(draft.rows),
+                say=say,
+            )
+        except (asyncio.CancelledError, SystemExit) as exc:
+            if isinstance(exc, SystemExit) and exc.code == signal.SIGTERM:  # so Ray does while it starts
+                came.append(signal.SIGTERM)
+            if not came:
+                raise
+            say("stopped by Ctrl-C" if came[0] == signal.SIGINT else f"stopped by {came[0].name}")
+            raise click.exceptions.Exit(EXIT_OF_SIGNAL[came[0]]) from None
 
     def _without_asking(self, session: "Session", draft: "Draft", *, final: bool) -> int:
         """Close what is unanswered, or find that nothing is; no call is made."""

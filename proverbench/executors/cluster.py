@@ -7,6 +7,7 @@ back. Workers (worker.py) make the calls. Orders and reports go to and fro a few
 import asyncio
 import logging
 import os
+import signal
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -178,7 +179,9 @@ class Cluster:
         """
         check_endpoints(config, roles)
         ray = _import_ray()
+        at_sigterm = signal.getsignal(signal.SIGTERM)
         _join(ray, say)
+        signal.signal(signal.SIGTERM, at_sigterm)  # Ray has taken it over
         cluster = cls(ray, config, roles, concurrency, rows)
         try:
             for _ in range(cluster.size):
