@@ -264,10 +264,11 @@ def _caption(task: str, runs: Mapping[str, LoadedRun], splits: Sequence[str], me
     if task == "prover":
         said.append(f"$S={', '.join(map(str, sorted({extent.samples for extent in extents})))}$")
     said.append(f"$R={repeats}$")
-    text = ", ".join(said) + ". Percentages with 95\\% percentile-bootstrap intervals over problems."
+    text = ", ".join(said) + ". Percentages with 95\\% intervals over problems: percentile bootstrap"
     cells = [_latex_cell(run, split, metric) for run in runs.values() for split in splits for metric in metrics]
     if any("{*}" in cell for cell in cells):
-        text += " $^{*}$~Wilson-type interval (few problems, or nearly all or none succeed)."
+        text += "; $^{*}$~Wilson-type (few problems, or nearly all or none succeed)"
+    text += "."
     if any(run.manifest.identity.own_prompts for run in runs.values()):
         text += " The prompts are proverbench's own, so the numbers are not comparable with published tables."
     return text
