@@ -76,7 +76,7 @@ def parse_shard(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
     index, count = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= index <= count:
-        raise DataError(f"shard is {text!r}; wanted i/n with i from 1 to n, such as 1/4")
+        raise DataError(f"shard is {text!r}; wanted i/n with i from 1 to n, such as 1/4, and n below a million")
     return index, count
 
 

@@ -394,7 +394,7 @@ class _Execution:
         if number == signal.SIGINT and first:
             self._pipeline.stop("interrupted")
             in_flight, in_batches = self._display.in_flight(), self._display.in_batches()
-            if in_flight or not in_batches:
+            if self._asking and (in_flight or not in_batches):
                 self._display.say(
                     f"asking nothing new; {in_flight} calls in flight are saved as they come "
                     "(Ctrl-C again stops at once)"
