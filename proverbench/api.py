@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
+from proverbench.budget import Spent
 from proverbench.config import Config, load_config
 from proverbench.derive import build_record
 from proverbench.endpoints.base import Caller
@@ -17,7 +18,7 @@ from proverbench.errors import ConfigError
 from proverbench.executors.shards import take_back
 from proverbench.pipeline import Pipeline
 from proverbench.prepare import DEFAULT_REPEATS, Options, Prepared, prepare_rows
-from proverbench.records import Manifest, Problem, Proof, ProofRecord, Role, Row, Task
+from proverbench.records import CallLine, Manifest, Problem, Proof, ProofRecord, Role, Row, Task
 from proverbench.runfolder import begin_derived, update_derived, write_derived
 from proverbench.session import Session
 from proverbench.sources import MANIFEST, read_manifest
@@ -47,7 +48,8 @@ def run_prover(
         generation_prompt: Your template instead of the project's.
         verifier_prompt: Likewise.
         folder: Where to keep the run. A run of the same problems that is there already is continued, whoever made it,
-            and grown if more samples or repeats are asked now. None keeps nothing.
+            and grown if more samples or repeats are asked now; its ``--max-cost`` and like limits hold. None keeps
+            nothing.
 
     Yields:
         A record as soon as its calls are all done, in order of completion; those of a continued run too. A record with
@@ -148,6 +150,7 @@ async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord
         opened = await open_callers(
             prepared.config,
             roles,
+            concurrency=prepared.draft.operation.get("concurrency"),
             answered_before={role: session.sources.ledger.count(role) for role in roles if session},
         )
         if session is None:
@@ -155,7 +158,17 @@ async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord
         else:
             session.grow(prepared.draft)
         session.reopen_closed()
-        pipeline = Pipeline(session, {role: opened[role] for role in roles}, clients=clients)
+        spent = Spent.of(session.sources)
+
+        def heed_budget(line: CallLine | None = None) -> None:
+            if line is not None:
+                spent.add(line)
+            exceeded = spent.budget.exceeded()
+            if exceeded is not None:
+                pipeline.stop(f"budget: {exceeded.words}")
+
+        pipeline = Pipeline(session, {role: opened[role] for role in roles}, heed_budget, clients=clients)
+        heed_budget()  # what earlier sessions spent may be all there is
         reason = "left"
         try:
             async with aclosing(pipeline.run()) as proofs:

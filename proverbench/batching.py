@@ -323,7 +323,6 @@ class Batches:
                 file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by the stack
                 stack.callback(_discard, file)
                 keys = await self._fill(batch, file, todo)
-                file.flush()
             await self._note("intent", batch, keys=keys)
             state = await self._send(batch, file)
         if state is None:

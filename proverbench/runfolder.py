@@ -211,7 +211,7 @@ def timing(sources: Sources) -> dict[str, Any]:
                 sessions.append({"start": line.at, "end": line.at, "stop": None, "calls": 0, "unanswered": 0})
             elif sessions:
                 sessions[-1] |= {"end": line.at, "stop": line.reason}
-        elif isinstance(line, CallFacts | AttemptLine):
+        elif isinstance(line, CallFacts | AttemptLine) and line.role in spent.budget.roles:  # proofs given are no calls
             role = roles.setdefault(
                 line.role,
                 {"calls": 0, "unanswered": 0, "attempts": 0, "abandoned": 0, "latency_s": 0.0, "latency_max_s": 0.0},

@@ -117,6 +117,12 @@ async def test_a_run_of_the_command_line_is_continued_and_keeps_its_limits(probl
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_bytes())
     assert manifest["operation"]["max_cost_usd"] == 5
     assert manifest["extent"]["limit"] == 3
+    more = ("--resume", "run", "--verifier-repeats", "3", "--max-cost", "0.000001")
+    assert run_process("run", *more, cwd=tmp_path).code == 1
+    asked = server.stats()["requests"]
+    records = [r async for r in run_prover(problems[:3], config, verifier_repeats=3, folder=tmp_path / "run")]
+    assert not any(record.complete for record in records)
+    assert server.stats()["requests"] == asked
 
 
 async def test_one_refused_call_does_not_stop_a_run_that_had_answers(problems, config, server, tmp_path):

@@ -64,6 +64,8 @@ def command(
     if unknown:
         raise UserInputError(f"--metric {unknown[0]}: not a metric of all these runs; there are {', '.join(known)}")
     wanted = comparable(metrics or (known if all_metrics else headlines(manifests)), found)
+    if dropped := [metric for metric in metrics if metric not in wanted]:
+        raise RunMismatchError(f"--metric {dropped[0]} cannot be compared between runs of different --samples")
     try:
         result = compare_runs(
             {run.name: run.arrays for run in opened},

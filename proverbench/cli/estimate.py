@@ -71,16 +71,17 @@ def _prompt_chars(prepared: Prepared, role: Role, sources: Sources | None) -> It
         return
     answers = _Answers(sources)
     plan = Plan(draft.rows, draft.extent, judged_only=draft.identity.task == "verifier")
-    assumed: dict[str, int] = {}
-    """By row, of the prompts that answers to come will be part of: all alike, and long."""
+    assumed: dict[str, int] = {}  # by row: prompts that answers to come will be part of are all alike, and long
     for proof in range(plan.n_proofs):
         row = plan.row(proof)
         if role == "policy":
-            if answers.to(plan.key(role, proof)) is None:
+            if not answers.has(plan.key(role, proof)):
                 yield len(render_policy(draft.templates[role], row))
             continue
-        lacking = [key for number in plan.judgments(proof) if answers.to(key := plan.key(role, number)) is None]
+        lacking = [key for number in plan.judgments(proof) if not answers.has(key := plan.key(role, number))]
         generation = answers.proof(row, plan.sample(proof)) if lacking else None
+        if generation is None and draft.identity.proofs_sha256 is not None and draft.identity.task == "prover":
+            continue  # a proof that was not given is not asked for
         if generation is not None and generation.error is not None:
             continue
         steps = ["x" * _answer_chars(prepared, "policy")] if generation is None else generation.steps
@@ -106,11 +107,17 @@ class _Answers:
     def __init__(self, sources: Sources | None) -> None:
         self._sources = sources
 
-    def to(self, key: CallKey) -> CallLine | None:
+    def _offset(self, key: CallKey) -> int | None:
         sources = self._sources
         number = sources.plan.number(key) if sources is not None and sources.plan.size(key.role) else None
-        offset = None if sources is None or number is None else sources.ledger.offset(key.role, number)
-        return None if sources is None or offset is None else sources.calls.call_at(offset)
+        return None if sources is None or number is None else sources.ledger.offset(key.role, number)
+
+    def has(self, key: CallKey) -> bool:
+        return self._offset(key) is not None
+
+    def to(self, key: CallKey) -> CallLine | None:
+        offset = self._offset(key)
+        return None if self._sources is None or offset is None else self._sources.calls.call_at(offset)
 
     def proof(self, row: Row, sample: int) -> Generation | None:
         """The proof to be judged; None while there is none."""

@@ -55,7 +55,8 @@ def _print(summary: Summary, path: Path) -> None:
         )
     elif any(split.metrics is None for split in shown.values()):
         console.print("A split has scores only when all its records are complete.")
-    for footnote in footnotes(interval for split in shown.values() for interval in (split.intervals or {}).values()):
+    explained = {"all": shown["all"]} if narrow else shown
+    for footnote in footnotes(part for split in explained.values() for part in (split.intervals or {}).values()):
         console.print(footnote)
     for role, reasons in summary.invalid.items():
         if reasons:

@@ -107,7 +107,10 @@ class BatchClient:
         headers: Mapping[str, str],
     ) -> None:
         self.name = endpoint.name
+        import httpx2
+
         self.max_retries = endpoint.max_retries
+        self._submit_timeout = httpx2.Timeout(_SUBMIT_TIMEOUT_S, connect=endpoint.connect_timeout_s)
         self._reader = reader
         self._base_url = endpoint.base_url or self.default_base_url
         self._redact = access.redact
@@ -245,11 +248,12 @@ class BatchClient:
     def _error(self, what: str, exc: Any) -> EndpointError:
         import httpx2
 
+        cause = exc.__cause__
+        if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout):
+            said = f"{what}: no connection to {self._base_url}: {self._said(cause)}; check base_url"
+            return ConnectError(said, kind="connect" if isinstance(cause, httpx2.ConnectError) else "connect_timeout")
         if isinstance(exc, self._sdk.APITimeoutError):
             return TransientError(f"{what}: nothing came in time", kind="timeout")
-        if isinstance(exc.__cause__, httpx2.ConnectError):
-            said = f"{what}: no connection to {self._base_url}: {self._said(exc.__cause__)}; check base_url"
-            return ConnectError(said, kind="connect")
         if not isinstance(exc, self._sdk.APIStatusError):
             return TransientError(f"{what}: {self._said(exc.__cause__ or exc)}", kind="network")
         status, facts = exc.status_code, read_error(exc.response.content)
@@ -360,7 +364,7 @@ class OpenAIBatches(BatchClient):
             uploaded = await self._ask(
                 what,
                 self._client.files.with_raw_response.create(
-                    file=(f"{batch_id}.jsonl", file), purpose="batch", timeout=_SUBMIT_TIMEOUT_S
+                    file=(f"{batch_id}.jsonl", file), purpose="batch", timeout=self._submit_timeout
                 ),
             )
             try:
@@ -374,7 +378,7 @@ class OpenAIBatches(BatchClient):
                     endpoint=self._url,
                     completion_window="24h",
                     metadata={_ID: batch_id},
-                    timeout=_SUBMIT_TIMEOUT_S,
+                    timeout=self._submit_timeout,
                 ),
             )
         except UnknownBatchError as exc:
@@ -525,7 +529,8 @@ class AnthropicBatches(BatchClient):
         lines = (msgspec.json.decode(line, type=_RequestLine) for line in file)
         requests = [{"custom_id": line.custom_id, "params": line.params} for line in lines]
         try:
-            raw = await self._ask("submitting a batch", self._api.create(requests=requests, timeout=_SUBMIT_TIMEOUT_S))
+            made = self._api.create(requests=requests, timeout=self._submit_timeout)
+            raw = await self._ask("submitting a batch", made)
         except UnknownBatchError as exc:
             raise self._no_batches(exc) from None
         return self._state(raw)

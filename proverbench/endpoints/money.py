@@ -75,7 +75,8 @@ def used(usage: Mapping[str, Mapping[str, Any]], roles: Mapping[str, Mapping[str
     """
     counts = [count for of_role in usage.values() for count in (of_role.get("input"), of_role.get("output")) if count]
     tokens = f"{sum(counts):,} tokens" if counts else ""
-    if tokens and any(of_role["calls_of_unknown_usage"] for of_role in usage.values()):
+    untold = any(of_role["calls_of_unknown_usage"] for of_role in usage.values())
+    if tokens and (untold or any(said.get("abandoned") for said in roles.values())):
         tokens = f"at least {tokens}"
     costs = {
         role: Cost(said["cost_usd"], said["cost_is_at_least"]) for role, said in roles.items() if "cost_usd" in said

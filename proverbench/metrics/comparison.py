@@ -52,7 +52,7 @@ def compare_runs(
     common, left_out = align(runs)
     tables = {name: normalised(published_rates(arrays, meta=meta)) for name, arrays in common.items()}
     points = {name: table.point() for name, table in tables.items()}
-    asked = list(metrics or tables[names[0]].reported)
+    asked = list(tables[names[0]].reported if metrics is None else metrics)
     wanted = [metric for metric in asked if not any(math.isnan(points[name][metric]) for name in names)]
     pairs: list[dict[str, Any]] = []
     ranks: list[dict[str, Any]] = []

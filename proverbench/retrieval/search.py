@@ -14,6 +14,8 @@ BLOCK_BYTES = 32 << 20
 """How large the block of scores may be that is held at once: larger ones leave the cache before they are looked at."""
 _MARGIN = 32
 """How many near ties beyond k are carried along before they are told apart in double precision."""
+_AT_ONCE = 4096
+"""Vectors that are held in double precision at once."""
 _DENSE = 1 / 8
 """From this share of a block on, candidates are taken query by query, which needs no list of all of them."""
 
@@ -91,8 +93,11 @@ class _Exact:
 
     def products(self, query: int, rows: Rows) -> NDArray[np.float64]:
         # einsum adds up each row by itself and in one order, which a BLAS product does not promise.
-        vectors = self.documents.take(rows).astype(np.float64)
-        found: NDArray[np.float64] = np.einsum("ij,j->i", vectors, self.queries[query].astype(np.float64))
+        of_query = self.queries[query].astype(np.float64)
+        found = np.empty(len(rows))
+        for start in range(0, len(rows), _AT_ONCE):
+            part = self.documents.take(rows[start : start + _AT_ONCE]).astype(np.float64)
+            found[start : start + _AT_ONCE] = np.einsum("ij,j->i", part, of_query)
         return found
 
 
@@ -137,7 +142,8 @@ class _Best:
         if len(scores) < self._k:
             return np.float32(-np.inf)
         kth: np.float32 = np.partition(scores, len(scores) - self._k)[len(scores) - self._k]
-        return kth - self._slack
+        floor: np.float32 = np.nextafter(kth - self._slack, np.float32(-np.inf))
+        return floor
 
     def _merge(self) -> None:
         if not self._n_waiting:

@@ -152,6 +152,13 @@ def test_runs_of_both_benchmarks_differ_in_that_alone(command, saved):
     assert "different benchmarks" in ended.err
 
 
+def test_a_metric_that_cannot_be_compared_is_refused(command, saved, tmp_path):
+    target = changed(saved / "p1", tmp_path / "one", lambda m: m["extent"].update(samples=1))
+    ended = command("compare", saved / "p1", target, "--metric", "pass_any_sample")
+    assert ended.code == 2
+    assert "pass_any_sample cannot be compared" in ended.err
+
+
 def test_the_report_doubts_what_compare_doubts(command, saved, tmp_path):
     closed = shutil.copytree(saved / "v1", tmp_path / "closed")
     lines = (closed / "calls.jsonl").read_bytes().splitlines(keepends=True)

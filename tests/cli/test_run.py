@@ -302,6 +302,16 @@ class TestGivenProofs:
         assert "at most 12 calls" in ended.out
         assert "policy" not in ended.out
 
+    def test_money_and_estimate_know_that_they_are_not_asked_for(self, command, inputs, server):
+        prices = "prices = { input = 1.0, output = 1.0, cached_input = 1.0, cache_write = 1.0 }"
+        write_config(inputs / "config.toml", server.base_url, more=prices)
+        write_rows(inputs / "given.jsonl", list(self.GIVEN))
+        command(*PROVER, "--proofs", "given.jsonl", "--limit", "4", "--verifier-repeats", "1", "--output", "r")
+        used = next(line for line in command("score", "r").out.splitlines() if line.startswith("used "))
+        assert "tokens, $" in used
+        assert "at least" not in used
+        assert "at most 0 more calls" in command("run", "--resume", "r", "--dry-run").out
+
     def test_a_damaged_run_is_not_replayed(self, command, inputs, server):
         """Told before anything of the new run is written."""
         command(*PROVER, "--limit", "1", "--verifier-repeats", "1", "--output", "r")

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -63,6 +65,16 @@ def test_near_ties_are_told_apart_exactly_wherever_they_stand(share: float) -> N
     queries = np.concatenate([documents[near][:1], normalised(rng.normal(size=(2, 384)))])
     rows, _ = exact_top_k(queries, in_memory(documents), 20, block_bytes=3 * 4 * 97)
     assert rows.tolist() == brute(queries, documents, 20)
+
+
+def test_memory_stays_bounded_where_everything_ties() -> None:
+    documents = np.repeat(normalised(np.ones((1, 64))), 60_000, axis=0)
+    tracemalloc.start()
+    rows, _ = exact_top_k(np.zeros((1, 64), dtype=np.float32), in_memory(documents), 10)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert rows.tolist() == [list(range(10))]
+    assert peak < documents.nbytes
 
 
 def test_a_view_of_scattered_rows_is_searched_in_its_own_order() -> None:
