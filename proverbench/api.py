@@ -14,7 +14,7 @@ from proverbench.derive import build_record
 from proverbench.endpoints.base import Caller
 from proverbench.endpoints.batch import BatchClients
 from proverbench.endpoints.factory import close_callers, open_callers
-from proverbench.errors import ConfigError
+from proverbench.errors import ConfigError, ProverBenchError
 from proverbench.executors.shards import take_back
 from proverbench.pipeline import Pipeline
 from proverbench.prepare import DEFAULT_REPEATS, Options, Prepared, prepare_rows
@@ -177,6 +177,9 @@ async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord
             reason = "done"
             if pipeline.fault is not None:
                 raise pipeline.fault
+        except ProverBenchError as exc:
+            reason = f"fatal: {exc}"
+            raise
         finally:
             await session.stop(pipeline.reason or reason)
             (write_derived if session.started else update_derived)(session.sources)

@@ -236,9 +236,12 @@ class Batches:
         Raises:
             EndpointError, JournalError: What kept it from that; what was saved is saved.
         """
-        faults = await asyncio.gather(*map(self._cancel, self.open_ones), return_exceptions=True)
-        for fault in filter(None, faults):
-            raise fault
+        ended = await asyncio.gather(*map(self._cancel, self.open_ones), return_exceptions=True)
+        faults = [fault for fault in ended if fault is not None]
+        for fault in faults[1:]:
+            self.desk.tell(f"{self.desk.role}: {fault}")
+        if faults:
+            raise faults[0]
 
     async def _cancel(self, batch: OpenBatch) -> None:
         try:

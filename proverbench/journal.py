@@ -84,22 +84,29 @@ def storable_value(value: Any, depth: int = 0) -> Any:
 
 
 def exact_text(line: CallLine) -> str:
-    """The text of a reply exactly as it came, lone surrogates included."""
-    return exact(line.text, line.text_b64)
-
-
-def exact(text: str, as_base64: str | None) -> str:
-    """A stored text as it came: what JSON readers refuse stands beside it in base64.
+    """The text of a reply exactly as it came, lone surrogates included.
 
     Raises:
-        JournalError: If it is no base64 of a text.
+        JournalError: If what is stored of it cannot be read.
     """
+    return _exact(line, line.text, line.text_b64)
+
+
+def exact_reasoning(line: CallLine) -> str | None:
+    """As :func:`exact_text`, of the reasoning that came apart from the text."""
+    return None if line.reasoning is None else _exact(line, line.reasoning, line.reasoning_b64)
+
+
+def _exact(line: CallLine, text: str, as_base64: str | None) -> str:
+    """What JSON readers refuse stands beside the text in base64."""
     if as_base64 is None:
         return text
     try:
         return base64.b64decode(as_base64, validate=True).decode("utf-8", "surrogatepass")
     except ValueError as exc:  # binascii.Error and UnicodeDecodeError are ones
-        raise JournalError(f"{CALLS}: a text in base64 cannot be read ({exc}); the file was changed") from None
+        raise JournalError(
+            f"{CALLS}: {line.key.text}: a text in base64 cannot be read ({exc}); it was changed"
+        ) from None
 
 
 def try_lock(fd: int) -> bool:

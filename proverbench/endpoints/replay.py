@@ -8,7 +8,7 @@ from pathlib import Path
 
 from proverbench.endpoints.base import Reply, Request
 from proverbench.errors import CallFailedError, FatalEndpointError
-from proverbench.journal import exact
+from proverbench.journal import exact_reasoning, exact_text
 from proverbench.prompts import prompt_sha256
 from proverbench.records import CallKey
 from proverbench.runfolder import RunFolder
@@ -47,9 +47,9 @@ class ReplayEndpoint:
                 kind="prompt_mismatch",
             )
         return Reply(
-            text=exact(saved.text, saved.text_b64),
+            text=exact_text(saved),
             finish_reason=saved.finish_reason,
-            reasoning=None if saved.reasoning is None else exact(saved.reasoning, saved.reasoning_b64),
+            reasoning=exact_reasoning(saved),
             refused=saved.refused,
             usage=saved.usage,
             model=saved.model,

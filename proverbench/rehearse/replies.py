@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from proverbench.errors import DataError
-from proverbench.journal import CALLS, exact, exact_text
+from proverbench.journal import CALLS, exact_reasoning, exact_text
 from proverbench.prompts import prompt_sha256
 from proverbench.records import LEVEL_SCORES, CallLine
 from proverbench.rehearse.plays import ModelReply
@@ -201,6 +201,7 @@ class _Typed(msgspec.Struct):
 
 
 def _reply_of(call: CallLine) -> ModelReply:
-    reasoning = None if call.reasoning is None else exact(call.reasoning, call.reasoning_b64)
     finish_reason = _OPENAI_REASONS.get(call.finish_reason or "", call.finish_reason)
-    return ModelReply(content=exact_text(call), finish_reason=finish_reason, reasoning=reasoning, model=call.model)
+    return ModelReply(
+        content=exact_text(call), finish_reason=finish_reason, reasoning=exact_reasoning(call), model=call.model
+    )
