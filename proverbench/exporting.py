@@ -21,7 +21,7 @@ from proverbench.journal import replacing
 from proverbench.metrics.proverbench import PROVER_METRICS
 from proverbench.metrics.shown import WILSON, shown_interval
 from proverbench.metrics.verifierbench import META_METRICS, VERIFIER_METRICS
-from proverbench.records import Role
+from proverbench.records import BENCHMARKS, Role
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -260,7 +260,7 @@ def _caption(task: str, runs: Mapping[str, LoadedRun], splits: Sequence[str], me
     sizes = sorted({extent.rows for extent in extents})
     repeats = ", ".join(map(str, sorted({extent.verifier_repeats for extent in extents})))
     unit = "problems" if task == "prover" else "annotated proofs"
-    said = [f"{'ProverBench' if task == 'prover' else 'VerifierBench'}, {' or '.join(map(str, sizes))} {unit}"]
+    said = [f"{BENCHMARKS[task]}, {' or '.join(map(str, sizes))} {unit}"]
     if task == "prover":
         said.append(f"$S={', '.join(map(str, sorted({extent.samples for extent in extents})))}$")
     said.append(f"$R={repeats}$")

@@ -339,10 +339,8 @@ class RunLock:
 
     def _refuse_unless_free(self, folder: Path) -> None:
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            pass
+            if try_lock(self._fd):
+                return
         except OSError as exc:
             if exc.errno not in _NO_LOCKS:
                 raise

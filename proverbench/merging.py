@@ -9,7 +9,7 @@ from proverbench.data import parse_shard
 from proverbench.errors import JournalError, RunMismatchError
 from proverbench.journal import now, writer
 from proverbench.plan import ROLES
-from proverbench.records import Extent, FinalLine, Line, Row, ShardPlace
+from proverbench.records import RUN_COMMANDS, Extent, FinalLine, Line, Row, ShardPlace
 from proverbench.session import Draft, identity_differences
 from proverbench.sources import SHARDS, Sources
 
@@ -66,7 +66,11 @@ class Shards:
         if waiting:
             raise RunMismatchError("\n".join(["shards with open batches cannot be joined yet:", *waiting]))
         # Answers of a shard that was itself spread over workers, whose driver died, are not in its calls.jsonl yet.
-        spread = [_resuming(sources) for sources in self._open if (sources.path / SHARDS).exists()]
+        spread = [
+            f"{sources.path}: take them in with: {_resuming(sources)}"
+            for sources in self._open
+            if (sources.path / SHARDS).exists()
+        ]
         if spread:
             raise RunMismatchError("\n".join(["shards whose workers' answers are not taken in yet:", *spread]))
 
@@ -141,11 +145,7 @@ def _open_idle(path: Path) -> Sources:
 
 
 def _resuming(sources: Sources) -> str:
-    return f"{sources.path}: take them in with: {_tool(sources)} --resume {sources.path}"
-
-
-def _tool(sources: Sources) -> str:
-    return "proverbench run" if sources.manifest.identity.task == "prover" else "verifierbench"
+    return f"{RUN_COMMANDS[sources.manifest.identity.task]} --resume {sources.path}"
 
 
 def _open_batches(sources: Sources) -> Iterator[str]:
@@ -154,8 +154,7 @@ def _open_batches(sources: Sources) -> Iterator[str]:
         for batch in batches:
             yield (
                 f"{sources.path}: {role} batch {batch.remote or batch.id} ({len(batch.numbers):,} calls) is not "
-                f"collected; collect it with: {_tool(sources)} --resume {sources.path}, or stop it with "
-                "--cancel-batches added"
+                f"collected; collect it with: {_resuming(sources)}, or stop it with --cancel-batches added"
             )
 
 

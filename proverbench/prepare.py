@@ -27,6 +27,7 @@ from proverbench.journal import now
 from proverbench.prompts import Template
 from proverbench.records import (
     GIVEN,
+    RUN_COMMANDS,
     CallLine,
     Extent,
     Identity,
@@ -274,7 +275,7 @@ def _resumed(sources: Sources, task: Task, options: Options) -> Prepared:
         )
     faults = _Faults()
     if old.task != task:
-        other = "verifierbench" if task == "prover" else "proverbench run"
+        other = RUN_COMMANDS[old.task]
         faults.lines.append(f"{path} is a run of the other benchmark; resume it with: {other} --resume {path}")
     if options.proofs is not None:
         faults.lines.append("--proofs cannot be given with --resume: the run has its proofs already")

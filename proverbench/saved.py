@@ -7,7 +7,7 @@ from pathlib import Path
 from proverbench.errors import RunMismatchError
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.voting import Cost
-from proverbench.records import Manifest, Summary, Task
+from proverbench.records import RUN_COMMANDS, Manifest, Summary, Task
 from proverbench.runfolder import RunFolder
 
 EMPTY_SHARD = "this shard has no problems; `proverbench merge` joins it with the others"
@@ -63,10 +63,10 @@ def open_runs(paths: Sequence[Path], *, split: str = "all") -> list[SavedRun]:
                 "was imported so: finish it with the published evaluator, and import it again"
             )
         elif not part.complete:
-            command = "proverbench run" if summary.task == "prover" else "verifierbench"
             faults.append(
-                f"{path}: {part.completed_records} of {part.expected_records} records of {split!r} are complete; go on "
-                f"with `{command} --resume {path}`, or count what is open as zero credit with --final"
+                f"{path}: {part.completed_records} of {part.expected_records} records of {split!r} are complete; go "
+                f"on with `{RUN_COMMANDS[summary.task]} --resume {path}`, or count what is open as zero credit with "
+                "--final"
             )
         else:
             runs.append(SavedRun(name, path, folder, summary, arrays.split(split)))

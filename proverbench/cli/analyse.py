@@ -119,12 +119,12 @@ def _panels(runs: "Sequence[SavedRun]", settings: dict[str, int]) -> list[dict[s
 def _show(found: dict[str, Any]) -> None:
     from proverbench.cli.tables import console, plain
     from proverbench.metrics.shown import footnotes, intervals_in
+    from proverbench.records import BENCHMARKS
 
     out = console()
     for name, run in found["runs"].items():
-        title = "ProverBench" if run["task"] == "prover" else "VerifierBench"
         size = f"{run['problems']} problems, {run['proofs']} proofs, {run['repeats']} repeats"
-        out.print(plain(f"{name}: {title}, split {found['split']}, {size}"), style="bold")
+        out.print(plain(f"{name}: {BENCHMARKS[run['task']]}, split {found['split']}, {size}"), style="bold")
         out.print()
         _show_voting(out, run)
         _show_pass(out, run)

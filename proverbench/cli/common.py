@@ -68,7 +68,8 @@ class HandlesErrors(click.Command):
         try:
             open_streams()
             _require_posix()
-            code = super().main(*args, **kwargs)
+            with _ctrl_c_stays_one():
+                code = super().main(*args, **kwargs)
             sys.stdout.flush()
         except click.exceptions.Exit as exc:
             code = exc.exit_code
@@ -76,7 +77,7 @@ class HandlesErrors(click.Command):
             exc.show()
             code = EXIT_BAD_INPUT
         except (click.Abort, KeyboardInterrupt):
-            say("stopped by Ctrl-C")
+            say_stopped(signal.SIGINT)
             code = EXIT_SIGINT
         except OutputError as exc:
             if not exc.reader_left:
@@ -91,28 +92,52 @@ class HandlesErrors(click.Command):
         except (OSError, MemoryError, UnicodeError) as exc:
             say(f"error: {_of_the_system(exc)}")
             code = EXIT_INCOMPLETE
-        except Exception as exc:
-            if _is_ctrl_c(exc):
-                say("stopped by Ctrl-C")
-                code = EXIT_SIGINT
-            else:
-                traceback.print_exc()
-                say("error: this is a fault of the program. What a run has saved is whole; go on with --resume")
-                code = EXIT_INCOMPLETE
+        except Exception:
+            traceback.print_exc()
+            say("error: this is a fault of the program. What a run has saved is whole; go on with --resume")
+            code = EXIT_INCOMPLETE
         discard_unwritten()
         sys.exit(code if isinstance(code, int) else EXIT_COMPLETE)
 
 
-def _is_ctrl_c(exc: BaseException | None) -> bool:
-    """Whether it is what Python made of a Ctrl-C: in the midst of an import it may come as another exception."""
-    while exc is not None and not isinstance(exc, KeyboardInterrupt):
-        exc = exc.__cause__ or exc.__context__
-    return exc is not None
+@contextmanager
+def _ctrl_c_stays_one() -> Iterator[None]:
+    """In the midst of an import, KeyboardInterrupt may turn into another exception: here it becomes one again.
+
+    Signals are noted for that until an event loop takes them over, which has its own ways.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    reader, writer = os.pipe()
+    try:
+        for fd in (reader, writer):
+            os.set_blocking(fd, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        try:
+            yield
+        except (ProverBenchError, OutputError, click.exceptions.Exit, click.ClickException):
+            raise
+        except Exception as exc:
+            with suppress(BlockingIOError):
+                if signal.SIGINT in os.read(reader, 1 << 16):
+                    raise KeyboardInterrupt from exc
+            raise
+        finally:
+            signal.set_wakeup_fd(-1)
+    finally:
+        os.close(reader)
+        os.close(writer)
 
 
 def say(message: str) -> None:
     """One message to the user, on stderr: results alone go to stdout."""
     click.echo(printable(message), err=True)
+
+
+def say_stopped(number: int) -> None:
+    """What ended a command."""
+    say("stopped by Ctrl-C" if number == signal.SIGINT else f"stopped by {signal.Signals(number).name}")
 
 
 def echo(text: str) -> None:
@@ -146,7 +171,7 @@ def ending_tidily() -> Iterator[None]:
     def end(number: int, _: object) -> NoReturn:
         nonlocal came
         if came is None:
-            say(f"stopped by {signal.Signals(number).name}")
+            say_stopped(number)
         came = number
         sys.exit(EXIT_OF_SIGNAL[number])
 

@@ -97,13 +97,15 @@ def _show(
     warnings: Sequence[str],
     result: Mapping[str, Any],
 ) -> None:
-    from proverbench.cli.tables import Estimate, console, ends, number, plain, show, table
+    from proverbench.cli.tables import ValueCell, console, ends, number, plain, show, table
     from proverbench.metrics.shown import footnotes
+    from proverbench.records import BENCHMARKS
 
     out = console()
-    benchmark = "ProverBench" if task == "prover" else "VerifierBench"
     proofs = "" if task == "prover" else f", {next(iter(result['proofs'].values()))} proofs"
-    out.print(plain(f"{benchmark}, split {split}, {result['problems']} problems{proofs} in common"), style="bold")
+    out.print(
+        plain(f"{BENCHMARKS[task]}, split {split}, {result['problems']} problems{proofs} in common"), style="bold"
+    )
     lost = ", ".join(f"{name} {count}" for name, count in result["left_out"].items() if count)
     if lost:
         out.print(plain(f"left out, because another run lacks them: {lost}"))
@@ -127,7 +129,7 @@ def _show(
             row["metric"],
             f"{row['first']} {number(row['first_value'])}",
             f"{row['second']} {number(row['second_value'])}",
-            Estimate(f"{row['difference']:+.3f}", ends(row["interval"])),
+            ValueCell(f"{row['difference']:+.3f}", ends(row["interval"])),
             f"{row['p']:.4f}",
         ]
         shown.add_row(*cells, *([f"{row['p_holm']:.4f}"] if several else []), row["verdict"])

@@ -19,8 +19,8 @@ from proverbench.errors import InvalidReply
 from proverbench.plan import Plan, row_id
 from proverbench.prepare import Prepared
 from proverbench.prompts import render_meta, render_policy, render_verifier
-from proverbench.reading import read_generation, read_judgment
-from proverbench.records import GIVEN, CallKey, CallLine, Generation, Proof, Role, RoleIdentity, Row, Verdict
+from proverbench.reading import proof_steps, read_generation, read_judgment
+from proverbench.records import GIVEN, CallKey, CallLine, Generation, Proof, Role, Row, Verdict
 from proverbench.sources import Sources
 
 
@@ -80,25 +80,22 @@ def _prompt_chars(prepared: Prepared, role: Role, sources: Sources | None) -> It
             continue
         lacking = [key for number in plan.judgments(proof) if not answers.has(key := plan.key(role, number))]
         generation = answers.proof(row, plan.sample(proof)) if lacking else None
-        if generation is None and draft.identity.proofs_sha256 is not None and draft.identity.task == "prover":
+        if generation is None and draft.identity.proofs_sha256 is not None:
             continue  # a proof that was not given is not asked for
         if generation is not None and generation.error is not None:
             continue
         steps = ["x" * _answer_chars(prepared, "policy")] if generation is None else generation.steps
         for key in lacking:
-            verdict = answers.judgment(key, len(steps)) if role == "meta" else None
-            if verdict is _INVALID:
+            try:
+                verdict = answers.judgment(key, len(steps)) if role == "meta" else None
+            except InvalidReply:
                 continue
             if generation is not None and (role == "verifier" or verdict is not None):
                 yield _judge_chars(prepared, role, row, steps, verdict)
-            else:
-                if row_id(row) not in assumed:
-                    assumed[row_id(row)] = _judge_chars(prepared, role, row, steps, verdict)
-                yield assumed[row_id(row)]
-
-
-_INVALID = Verdict(-1, "", "")
-"""Stands for a judgment that is no verdict."""
+                continue
+            if row_id(row) not in assumed:
+                assumed[row_id(row)] = _judge_chars(prepared, role, row, steps)
+            yield assumed[row_id(row)]
 
 
 class _Answers:
@@ -107,36 +104,36 @@ class _Answers:
     def __init__(self, sources: Sources | None) -> None:
         self._sources = sources
 
-    def _offset(self, key: CallKey) -> int | None:
+    def _number(self, key: CallKey) -> int | None:
+        """Of a call of the run; None when the run does not ask it."""
         sources = self._sources
-        number = sources.plan.number(key) if sources is not None and sources.plan.size(key.role) else None
-        return None if sources is None or number is None else sources.ledger.offset(key.role, number)
+        return sources.plan.number(key) if sources is not None and sources.plan.size(key.role) else None
+
+    def _offset(self, key: CallKey) -> int | None:
+        number = self._number(key)
+        return None if self._sources is None or number is None else self._sources.ledger.offset(key.role, number)
 
     def has(self, key: CallKey) -> bool:
         return self._offset(key) is not None
-
-    def to(self, key: CallKey) -> CallLine | None:
-        offset = self._offset(key)
-        return None if self._sources is None or offset is None else self._sources.calls.call_at(offset)
 
     def proof(self, row: Row, sample: int) -> Generation | None:
         """The proof to be judged; None while there is none."""
         if isinstance(row, Proof):
             return Generation(row.steps, None)
-        line = self.to(CallKey("policy", row.problem_id, sample))
-        return None if line is None else read_generation(line, self._role("policy"))
+        number = self._number(CallKey("policy", row.problem_id, sample))
+        return None if self._sources is None or number is None else proof_steps(self._sources, number)
 
     def judgment(self, meta: CallKey, n_steps: int) -> Verdict | None:
-        """What the meta-verifier would grade: None while there is no judgment, _INVALID where there is no verdict."""
-        line = self.to(CallKey("verifier", meta.id, meta.sample, meta.repeat))
-        try:
-            return None if line is None else read_judgment(line, self._role("verifier"), n_steps)
-        except InvalidReply:
-            return _INVALID
+        """What the meta-verifier would grade; None while there is no judgment.
 
-    def _role(self, role: Role) -> RoleIdentity:
-        assert self._sources is not None
-        return self._sources.manifest.identity.roles[role]
+        Raises:
+            InvalidReply: If the judgment is no verdict.
+        """
+        offset = self._offset(CallKey("verifier", meta.id, meta.sample, meta.repeat))
+        if self._sources is None or offset is None:
+            return None
+        judge = self._sources.manifest.identity.roles["verifier"]
+        return read_judgment(self._sources.calls.call_at(offset), judge, n_steps)
 
 
 def _given_chars(prepared: Prepared) -> Iterator[int]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, EXIT_OF_SIGNAL, heeded_signals, say
+from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, EXIT_OF_SIGNAL, heeded_signals, say, say_stopped
 from proverbench.errors import ConfigError, JournalError
-from proverbench.records import GIVEN, Role, Task
+from proverbench.records import GIVEN, RUN_COMMANDS, Role, Task
 
 if TYPE_CHECKING:
     from proverbench.endpoints.base import Caller
@@ -243,7 +243,6 @@ class _Execution:
             raise ConfigError(f"{session.path} has open batches; collect them first, without --executor ray")
         main, loop = asyncio.current_task(), asyncio.get_running_loop()
         assert main is not None
-
         came: list[signal.Signals] = []
 
         def stop(number: signal.Signals) -> None:
@@ -265,13 +264,12 @@ class _Execution:
                 came.append(signal.SIGTERM)
             if not came:
                 raise
-            say("stopped by Ctrl-C" if came[0] == signal.SIGINT else f"stopped by {came[0].name}")
+            say_stopped(came[0])
             raise click.exceptions.Exit(EXIT_OF_SIGNAL[came[0]]) from None
 
     def _without_asking(self, session: "Session", draft: "Draft", *, final: bool) -> int:
         """Close what is unanswered, or find that nothing is; no call is made."""
         from proverbench.reading import open_calls
-        from proverbench.records import GIVEN
         from proverbench.runfolder import update_derived, write_derived
 
         if final and draft.manifest.run_id != session.sources.manifest.run_id:
@@ -431,7 +429,7 @@ class _Execution:
         from proverbench.budget import Spent
         from proverbench.reading import open_calls
 
-        command = f"{'verifierbench' if self._task == 'verifier' else 'proverbench run'} --resume {session.path}"
+        command = f"{RUN_COMMANDS[self._task]} --resume {session.path}"
         for role, batches in open_batches(session.sources).items():
             there = [batch for batch in batches if batch.remote is not None]
             if there:

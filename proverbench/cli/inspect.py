@@ -139,7 +139,9 @@ def _state(folder: "RunFolder", complete: bool) -> str:
         return f"going on in {busy}; watch it with --follow"
     if complete:
         return "complete"
-    tool = "proverbench run" if folder.manifest.identity.task == "prover" else "verifierbench"
+    from proverbench.records import RUN_COMMANDS
+
+    tool = RUN_COMMANDS[folder.manifest.identity.task]
     imported = "imported" in folder.manifest.operation
     return "incomplete" if imported else f"incomplete; go on with: {tool} --resume {printable(str(folder.path))}"
 

@@ -29,6 +29,7 @@ def command(runs: tuple[Path, ...], output: Path) -> int:
     from proverbench.cli.scores import print_scores
     from proverbench.errors import RunMismatchError
     from proverbench.merging import Shards
+    from proverbench.records import RUN_COMMANDS
     from proverbench.runfolder import write_derived
     from proverbench.session import Session, refuse_taken
 
@@ -49,6 +50,5 @@ def command(runs: tuple[Path, ...], output: Path) -> int:
     if summary.complete:
         say(f"complete; look into it with: proverbench inspect {output}")
         return EXIT_COMPLETE
-    tool = "proverbench run" if summary.task == "prover" else "verifierbench"
-    say(f"incomplete; go on with: {tool} --resume {output}")
+    say(f"incomplete; go on with: {RUN_COMMANDS[summary.task]} --resume {output}")
     return EXIT_INCOMPLETE

@@ -25,7 +25,7 @@ from proverbench.journal import exact_text
 from proverbench.metrics.shown import footnotes, shown_interval
 from proverbench.parsing import decode_field, error_items
 from proverbench.plan import row_id
-from proverbench.records import LEVEL_SCORES, CallKey, CallLine, Judgment, ProofRecord, Row, Summary
+from proverbench.records import BENCHMARKS, LEVEL_SCORES, CallKey, CallLine, Judgment, ProofRecord, Row, Summary
 from proverbench.runfolder import RunFolder, timing
 
 _COUNTS = ("problems", "proofs", "correct_proofs", "incorrect_proofs")
@@ -51,7 +51,7 @@ def head(run: RunFolder, state: str) -> list[str]:
     manifest = run.manifest
     extent, roles = manifest.extent, manifest.identity.roles
     models = ", ".join(f"{role} {one_line(identity.model)}" for role, identity in roles.items())
-    what = "ProverBench" if manifest.identity.task == "prover" else "VerifierBench"
+    what = BENCHMARKS[manifest.identity.task]
     unit = "problem" if manifest.identity.task == "prover" else "proof"
     size = [f"{extent.rows} {unit}s"]
     if manifest.identity.task == "prover":

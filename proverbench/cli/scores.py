@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from proverbench.cli.common import OutputError, discard_unwritten, say
 from proverbench.metrics.shown import footnotes
-from proverbench.records import SplitSummary, Summary
+from proverbench.records import BENCHMARKS, SplitSummary, Summary
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from proverbench.cli.tables import Estimate
+    from proverbench.cli.tables import ValueCell
 
 _COUNTS = {"problems", "proofs", "correct_proofs", "incorrect_proofs"}
 
@@ -42,8 +42,7 @@ def _print(summary: Summary, path: Path) -> None:
 
     console = console_for_results()
     shown = {name: split for name, split in summary.splits.items() if split.selected_rows or name == "all"}
-    title = "ProverBench" if summary.task == "prover" else "VerifierBench"
-    console.print(f"{title}  (scores 0-1, [95 % interval])", style="italic")
+    console.print(f"{BENCHMARKS[summary.task]}  (scores 0-1, [95 % interval])", style="italic")
     table = _table(shown, with_intervals=shown)
     narrow = not fits(console, table)
     console.print(_table(shown, with_intervals=["all"]) if narrow else table)
@@ -81,7 +80,7 @@ def _table(splits: Mapping[str, SplitSummary], *, with_intervals: Container[str]
     return made
 
 
-def _cell(split: SplitSummary, metric: str, with_interval: bool) -> "str | Estimate":
+def _cell(split: SplitSummary, metric: str, with_interval: bool) -> "str | ValueCell":
     from proverbench.cli.tables import with_ends
 
     if split.metrics is None:

@@ -77,7 +77,7 @@ def ends(interval: Mapping[str, Any] | None, *, digits: int = 3) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class ValueCell:
     """A cell: a value and its interval, ``0.640 [0.581, 0.702]``, under each other where the column is narrow."""
 
     value: str
@@ -96,9 +96,9 @@ class Estimate:
         yield Text(whole if len(whole) <= options.max_width else f"{self.value}\n{self.ends}", overflow="fold")
 
 
-def with_ends(value: float | None, interval: Mapping[str, Any] | None) -> Estimate:
+def with_ends(value: float | None, interval: Mapping[str, Any] | None) -> ValueCell:
     """The cell of a value and its interval."""
-    return Estimate(number(value), ends(interval))
+    return ValueCell(number(value), ends(interval))
 
 
 def fits(out: Console, made: Table) -> bool:

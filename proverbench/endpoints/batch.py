@@ -106,9 +106,9 @@ class BatchClient:
         access: Access,
         headers: Mapping[str, str],
     ) -> None:
-        self.name = endpoint.name
         import httpx2
 
+        self.name = endpoint.name
         self.max_retries = endpoint.max_retries
         self._submit_timeout = httpx2.Timeout(_SUBMIT_TIMEOUT_S, connect=endpoint.connect_timeout_s)
         self._reader = reader

@@ -5,6 +5,7 @@ from typing import Any
 
 from proverbench.endpoints.money import used
 from proverbench.metrics.shown import FOOTNOTES
+from proverbench.records import BENCHMARKS
 
 HEADLINE_ROWS = {
     "prover": ("pessimistic", "pass_any_sample", "generation_failure_rate", "verifier_valid_rate"),
@@ -22,7 +23,6 @@ HEADLINE_ROWS = {
         "meta_valid_rate",
     ),
 }
-TASKS = {"prover": "ProverBench", "verifier": "VerifierBench"}
 
 
 def render_markdown(head: Mapping[str, Any]) -> str:
@@ -46,7 +46,7 @@ def _lines(head: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _run(run: Mapping[str, Any]) -> Iterator[str]:
-    yield f"### {TASKS[run['task']]}: {escape(run['name'])}" + ("" if run["complete"] else " (UNFINISHED)")
+    yield f"### {BENCHMARKS[run['task']]}: {escape(run['name'])}" + ("" if run["complete"] else " (UNFINISHED)")
     yield ""
     models = {role["role"]: escape(role["model"]) for role in run["roles"]}
     who = f"{models['verifier']} judges" + (f", {models['meta']} grades the explanations" if run["meta"] else "")
@@ -89,7 +89,7 @@ def _footnotes(run: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:
-    yield f"#### {TASKS[comparison['task']]}, {escape(comparison['split'])}: paired differences"
+    yield f"#### {BENCHMARKS[comparison['task']]}, {escape(comparison['split'])}: paired differences"
     yield ""
     if comparison["reason"]:
         yield f"Not compared: {escape(comparison['reason'])}"
