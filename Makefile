@@ -72,10 +72,10 @@ torture: libgomp $(VENV)/installed-dev
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks
 
-# For developers who change a version in proverbench/report/refresh.py; needs npm. The files are committed.
+# For developers who change a version in proverbench/show/report/refresh.py; needs npm. The files are committed.
 .PHONY: assets
 assets: $(VENV)/installed
-	$(BIN)/python -m proverbench.report.refresh
+	$(BIN)/python -m proverbench.show.report.refresh
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -15,14 +15,14 @@ from pathlib import Path
 from benchmarks.measure import python, require, run
 from benchmarks.saved import write_run
 from benchmarks.tool import COMMAND, Work
-from proverbench.journal import CALLS, Journal, Ledger
-from proverbench.plan import Plan
 from proverbench.records import CallLine, Extent, Problem
+from proverbench.run.extent import Plan
+from proverbench.run.journal import CALLS, Journal, Ledger
 
 _PARTS = 10
 _OPEN = (
-    "import sys; from pathlib import Path; from proverbench.reading import open_calls; "
-    "from proverbench.sources import Sources; print(sum(1 for _ in open_calls(Sources(Path(sys.argv[1])))))"
+    "import sys; from pathlib import Path; from proverbench.run.reading import open_calls; "
+    "from proverbench.run.sources import Sources; print(sum(1 for _ in open_calls(Sources(Path(sys.argv[1])))))"
 )
 
 

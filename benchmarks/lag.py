@@ -15,8 +15,8 @@ _TICK_S = 0.005
 
 def main() -> None:
     """Run the command of ``sys.argv`` and print ``worst lag SECONDS``."""
-    from proverbench import runfolder
     from proverbench.cli import main as command
+    from proverbench.run import folder as runfolder
 
     worst = 0.0
     excused = 0.0

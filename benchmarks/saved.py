@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.tool import Work, write_config, write_problems
-from proverbench.prepare import Options, prepare_new
+from proverbench.ask.prepare import Options, prepare_new
 from proverbench.records import CallLine
 from proverbench.rehearse.replies import GeneratedReplies
 from proverbench.rehearse.wire import Ask
-from proverbench.session import Session
+from proverbench.run.session import Session
 
 _VARIANTS = 32
 _PROMPTS = {"policy": "Write <step> elements.", "verifier": "Give <assessment>. <step0>\n\na\n\n</step0>"}

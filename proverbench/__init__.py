@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from proverbench.api import run_prover, run_verifier
-    from proverbench.data import load_problems, load_proofs
     from proverbench.errors import (
         ConfigError,
         DataError,
@@ -23,11 +22,12 @@ if TYPE_CHECKING:
         RunMismatchError,
         UserInputError,
     )
-    from proverbench.frames import load
+    from proverbench.inputs.data import load_problems, load_proofs
     from proverbench.metrics.proverbench import score_prover
     from proverbench.metrics.verifierbench import score_verifier
-    from proverbench.parsing import parse_level, parse_steps, parse_verdict
-    from proverbench.prompts import render_prompt
+    from proverbench.protocols.basic_v1 import parse_level, parse_steps, parse_verdict
+    from proverbench.protocols.prompts import render_prompt
+    from proverbench.show.frames import load
 
 _HOMES = {
     "ConfigError": "errors",
@@ -39,13 +39,13 @@ _HOMES = {
     "ProverBenchError": "errors",
     "RunMismatchError": "errors",
     "UserInputError": "errors",
-    "load": "frames",
-    "load_problems": "data",
-    "load_proofs": "data",
-    "parse_level": "parsing",
-    "parse_steps": "parsing",
-    "parse_verdict": "parsing",
-    "render_prompt": "prompts",
+    "load": "show.frames",
+    "load_problems": "inputs.data",
+    "load_proofs": "inputs.data",
+    "parse_level": "protocols.basic_v1",
+    "parse_steps": "protocols.basic_v1",
+    "parse_verdict": "protocols.basic_v1",
+    "render_prompt": "protocols.prompts",
     "run_prover": "api",
     "run_verifier": "api",
     "score_prover": "metrics.proverbench",

@@ -8,20 +8,20 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
-from proverbench.budget import Spent
-from proverbench.config import Config, load_config
-from proverbench.derive import build_record
+from proverbench.ask.executors.shards import take_back
+from proverbench.ask.pipeline import Pipeline
+from proverbench.ask.prepare import DEFAULT_REPEATS, Options, Prepared, prepare_rows
 from proverbench.endpoints.base import Caller
 from proverbench.endpoints.batch import BatchClients
 from proverbench.endpoints.factory import close_callers, open_callers
 from proverbench.errors import ConfigError, ProverBenchError
-from proverbench.executors.shards import take_back
-from proverbench.pipeline import Pipeline
-from proverbench.prepare import DEFAULT_REPEATS, Options, Prepared, prepare_rows
+from proverbench.inputs.config import Config, load_config
 from proverbench.records import CallLine, Manifest, Problem, Proof, ProofRecord, Role, Row, Task
-from proverbench.runfolder import begin_derived, update_derived, write_derived
-from proverbench.session import Session
-from proverbench.sources import MANIFEST, read_manifest
+from proverbench.run.derive import build_record
+from proverbench.run.folder import begin_derived, update_derived, write_derived
+from proverbench.run.session import Session
+from proverbench.run.sources import MANIFEST, read_manifest
+from proverbench.spending.budget import Spent
 
 
 def run_prover(

@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from proverbench.runfolder import write_derived
-from proverbench.sources import Sources
+from proverbench.run.folder import write_derived
+from proverbench.run.sources import Sources
 from tests.support import ROOT
 
 

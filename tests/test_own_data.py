@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from proverbench.data import load_problems, load_proofs
+from proverbench.inputs.data import load_problems, load_proofs
 from proverbench.records import Problem, Proof
 
 DATA = Path(__file__).parents[1] / "data"

@@ -11,7 +11,7 @@ from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors, echo
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from proverbench.saved import SavedRun
+    from proverbench.run.saved import SavedRun
 
 MOST_STEPS = 8
 """Larger steps are shown together in the confusion table; --json has them all."""
@@ -44,7 +44,7 @@ def command(
     from proverbench.errors import UserInputError
     from proverbench.metrics.breakdown import FACTORS
     from proverbench.metrics.uncertainty import SEED
-    from proverbench.saved import open_runs
+    from proverbench.run.saved import open_runs
 
     unknown = [factor for factor in factors if factor not in FACTORS]
     if unknown:
@@ -70,7 +70,7 @@ def _analyse(
     from proverbench.metrics.agreement import human_agreement, repeat_agreement, step_confusion
     from proverbench.metrics.breakdown import breakdown
     from proverbench.metrics.voting import best_threshold, pass_at_k, voting_curve
-    from proverbench.saved import call_cost
+    from proverbench.run.saved import call_cost
 
     arrays, meta = run.arrays, run.manifest.extent.meta
     cost = call_cost(run.folder)

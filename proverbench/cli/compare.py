@@ -42,12 +42,12 @@ def command(
     them is named; what makes a comparison doubtful warns, what makes it meaningless is refused (docs/comparing.md).
     p-values are corrected for the number of pairs (Holm). "No difference shown" does not mean that there is none.
     """
-    from proverbench.comparability import Side, comparable, differences, doubts, headlines, of_weight
     from proverbench.errors import RunMismatchError, UserInputError
     from proverbench.metrics.comparison import compare_runs
     from proverbench.metrics.rates import published_rates
     from proverbench.metrics.uncertainty import SEED
-    from proverbench.saved import open_runs
+    from proverbench.run.comparability import Side, comparable, differences, doubts, headlines, of_weight
+    from proverbench.run.saved import open_runs
 
     if len(runs) < 2:
         raise UserInputError("compare needs at least two runs: proverbench compare RUN RUN…")

@@ -9,7 +9,7 @@ import click
 from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors, echo_json
 
 if TYPE_CHECKING:
-    from proverbench.saved import SavedRun
+    from proverbench.run.saved import SavedRun
 
 
 @click.command(cls=HandlesErrors, name="correct", context_settings={"help_option_names": ["-h", "--help"]})
@@ -49,12 +49,12 @@ def command(
     \b
     The sheet to label:  proverbench export runs/NAME --to verifierbench --choose 40 -o sheet.jsonl
     """
-    from proverbench.comparability import calibration_faults
     from proverbench.errors import RunMismatchError, UserInputError
-    from proverbench.labels import read_labels
     from proverbench.metrics.correction import UncorrectableError, correct_by_calibration, correct_by_labels
     from proverbench.metrics.uncertainty import SEED
-    from proverbench.saved import open_runs
+    from proverbench.people.sheet import read_labels
+    from proverbench.run.comparability import calibration_faults
+    from proverbench.run.saved import open_runs
 
     if calibration is None and labels is None:
         raise UserInputError("give --calibration VERIFIERBENCH_RUN or --labels FILE (or both)")
@@ -88,7 +88,7 @@ def command(
 
 def _fitting(run: "SavedRun", calibration: "SavedRun") -> str:
     """The command that makes a calibration for a run."""
-    from proverbench.sources import INPUTS, PROMPT_FILES, PROMPTS
+    from proverbench.run.sources import INPUTS, PROMPT_FILES, PROMPTS
 
     identity = run.manifest.identity
     prompt = run.path / PROMPTS / PROMPT_FILES["verifier"]

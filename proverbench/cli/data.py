@@ -11,14 +11,14 @@ import msgspec
 
 from proverbench.cli.common import EXIT_BAD_INPUT, EXIT_COMPLETE, EXIT_INCOMPLETE, CommandGroup, echo, echo_json, say
 from proverbench.cli.pages import WIDTH, beside, cut, page, printable, section
-from proverbench.data import (
+from proverbench.errors import DataError
+from proverbench.inputs.data import (
     Dataset,
     describe,
     load_problems,
     load_proofs,
     looks_like_proofs,
 )
-from proverbench.errors import DataError
 from proverbench.records import Problem, Proof
 
 _FILE = click.Path(path_type=Path)
@@ -218,8 +218,8 @@ def fetch(what: str, source: str | None, output: Path) -> None:
     They are checked by SHA-256. What breaks off is continued by the same command. If the dataset asks for a token, put
     it in the environment variable HF_TOKEN; it is sent to the official host only.
     """
-    from proverbench.fetch import OFFICIAL, PINNED
-    from proverbench.fetch import fetch as fetch_file
+    from proverbench.inputs.fetch import OFFICIAL, PINNED
+    from proverbench.inputs.fetch import fetch as fetch_file
 
     for name in PINNED if what == "all" else (what,):
         with click.progressbar(length=1, label=f"{name:<13}", file=sys.stderr, show_pos=True) as bar:
@@ -296,7 +296,7 @@ def import_(
     proverbench data import --format csv graded.csv --label verdict --column proof=Answer \\
         --column label=Grade --output graded.jsonl
     """
-    from proverbench import importers
+    from proverbench.inputs import importers
 
     if format_ != "csv" and (columns or label or split):
         raise click.UsageError("--column, --label and --split are for --format csv")
@@ -330,9 +330,9 @@ def import_(
 
 def _import_run(source: Path, data: Path | None, output: Path, *, as_json: bool) -> int:
     """Save a run of the published evaluator as one of ours; its scores must be what they were."""
-    from proverbench.published import load_published
-    from proverbench.runfolder import write_derived
-    from proverbench.session import Session, refuse_taken
+    from proverbench.inputs.published import load_published
+    from proverbench.run.folder import write_derived
+    from proverbench.run.session import Session, refuse_taken
 
     refuse_taken(output)
     run = load_published(source, data=data)

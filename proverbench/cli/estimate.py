@@ -6,7 +6,14 @@ from pathlib import Path
 
 import click
 
-from proverbench.endpoints.money import (
+from proverbench.ask.prepare import Prepared
+from proverbench.errors import InvalidReply
+from proverbench.protocols.prompts import render_meta, render_policy, render_verifier
+from proverbench.records import GIVEN, CallKey, CallLine, Generation, Proof, Role, Row, Verdict
+from proverbench.run.extent import Plan, row_id
+from proverbench.run.reading import proof_steps, read_generation, read_judgment
+from proverbench.run.sources import Sources
+from proverbench.spending.money import (
     CHARS_PER_TOKEN,
     DEFAULT_OUTPUT_TOKENS,
     Cost,
@@ -15,13 +22,6 @@ from proverbench.endpoints.money import (
     estimate,
     output_limit,
 )
-from proverbench.errors import InvalidReply
-from proverbench.plan import Plan, row_id
-from proverbench.prepare import Prepared
-from proverbench.prompts import render_meta, render_policy, render_verifier
-from proverbench.reading import proof_steps, read_generation, read_judgment
-from proverbench.records import GIVEN, CallKey, CallLine, Generation, Proof, Role, Row, Verdict
-from proverbench.sources import Sources
 
 
 def print_estimate(prepared: Prepared, resumed: Path | None = None) -> None:

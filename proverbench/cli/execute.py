@@ -15,14 +15,14 @@ from proverbench.errors import ConfigError, JournalError
 from proverbench.records import GIVEN, RUN_COMMANDS, Role, Task
 
 if TYPE_CHECKING:
+    from proverbench.ask.executors.cluster import Cluster, ClusterPipeline
+    from proverbench.ask.pipeline import Progress
+    from proverbench.ask.prepare import Prepared
     from proverbench.endpoints.base import Caller
     from proverbench.endpoints.batch import BatchClients
-    from proverbench.executors.cluster import Cluster, ClusterPipeline
-    from proverbench.pipeline import Progress
-    from proverbench.prepare import Prepared
     from proverbench.records import CallLine, Summary
-    from proverbench.session import Draft, Session
-    from proverbench.sources import Sources
+    from proverbench.run.session import Draft, Session
+    from proverbench.run.sources import Sources
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -131,8 +131,8 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
         UserInputError: Bad input; nothing was called, nothing written.
         JournalError: The disk.
     """
-    from proverbench.prepare import Options, prepare_new, prepare_resumed
-    from proverbench.session import refuse_taken
+    from proverbench.ask.prepare import Options, prepare_new, prepare_resumed
+    from proverbench.run.session import refuse_taken
 
     output, resume = given.pop("output"), given.pop("resume")
     final, dry_run, cancel = given.pop("final"), given.pop("dry_run"), given.pop("cancel_batches")
@@ -188,7 +188,7 @@ class _Execution:
     async def run(self, *, final: bool, cancel: bool) -> int:
         from proverbench.endpoints.batch import BatchClients
         from proverbench.endpoints.factory import close_callers, open_callers
-        from proverbench.session import Session, new_run_path
+        from proverbench.run.session import Session, new_run_path
 
         draft, config = self._draft, self._config
         assert draft is not None
@@ -236,8 +236,8 @@ class _Execution:
                 session.release()
 
     async def _open_cluster(self, session: "Session | None", draft: "Draft", roles: "list[Role]") -> None:
-        from proverbench.batching import open_batches
-        from proverbench.executors.cluster import Cluster
+        from proverbench.ask.batching import open_batches
+        from proverbench.ask.executors.cluster import Cluster
 
         if session is not None and open_batches(session.sources):
             raise ConfigError(f"{session.path} has open batches; collect them first, without --executor ray")
@@ -269,8 +269,8 @@ class _Execution:
 
     def _without_asking(self, session: "Session", draft: "Draft", *, final: bool) -> int:
         """Close what is unanswered, or find that nothing is; no call is made."""
-        from proverbench.reading import open_calls
-        from proverbench.runfolder import update_derived, write_derived
+        from proverbench.run.folder import update_derived, write_derived
+        from proverbench.run.reading import open_calls
 
         if final and draft.manifest.run_id != session.sources.manifest.run_id:
             raise ConfigError("--final closes the run as it is; ask for more in a step of its own, without --final")
@@ -286,9 +286,9 @@ class _Execution:
         return self._finish(session, write_derived(session.sources))
 
     async def _cancel_batches(self, session: "Session", clients: "BatchClients") -> int:
-        from proverbench.batching import open_batches
-        from proverbench.config import check_environment
-        from proverbench.runfolder import update_derived
+        from proverbench.ask.batching import open_batches
+        from proverbench.inputs.config import check_environment
+        from proverbench.run.folder import update_derived
 
         roles = list(open_batches(session.sources))
         if not roles:
@@ -305,10 +305,10 @@ class _Execution:
         *,
         cancel: bool = False,
     ) -> int:
-        from proverbench.budget import Spent
+        from proverbench.ask.pipeline import Pipeline
         from proverbench.cli.progress import Display
-        from proverbench.pipeline import Pipeline
-        from proverbench.runfolder import update_derived, write_derived
+        from proverbench.run.folder import update_derived, write_derived
+        from proverbench.spending.budget import Spent
 
         self._spent = Spent.of(session.sources)
         if not cancel:
@@ -425,9 +425,9 @@ class _Execution:
                 say(f"unanswered: {calls} calls of the {role}, {error}: {message}")
 
     def _say_how_to_go_on(self, session: "Session") -> None:
-        from proverbench.batching import open_batches
-        from proverbench.budget import Spent
-        from proverbench.reading import open_calls
+        from proverbench.ask.batching import open_batches
+        from proverbench.run.reading import open_calls
+        from proverbench.spending.budget import Spent
 
         command = f"{RUN_COMMANDS[self._task]} --resume {session.path}"
         for role, batches in open_batches(session.sources).items():
@@ -471,14 +471,14 @@ def _spare_collector() -> None:
 
 async def _take_back(session: "Session") -> None:
     """Take into the run what a session on several machines, cut short, left in shards."""
-    from proverbench.executors.shards import take_back
-    from proverbench.runfolder import write_derived
+    from proverbench.ask.executors.shards import take_back
+    from proverbench.run.folder import write_derived
 
     if await take_back(session, say):
         write_derived(session.sources)
 
 
 def _begin_derived(sources: "Sources") -> None:
-    from proverbench.runfolder import begin_derived
+    from proverbench.run.folder import begin_derived
 
     begin_derived(sources)

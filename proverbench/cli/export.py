@@ -9,7 +9,7 @@ import click
 from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
 
 if TYPE_CHECKING:
-    from proverbench.frames import LoadedRun
+    from proverbench.show.frames import LoadedRun
 
 _TABLES = ("scores", "proofs", "judgments", "calls")
 
@@ -70,8 +70,8 @@ def command(
             raise UserInputError("--to verifierbench makes the sheet of one run; give one RUN")
         return _write_sheet(runs[0], output or Path("sheet.jsonl"), choose, seed or 0, force)
 
-    from proverbench.frames import load
-    from proverbench.saved import names_of
+    from proverbench.run.saved import names_of
+    from proverbench.show.frames import load
 
     loaded = {name: load(path) for name, path in zip(names_of(runs), runs, strict=True)}
     if form == "latex":
@@ -99,7 +99,7 @@ def _refuse_stray_options(form: str, **given: object) -> None:
 def _write_tables(
     runs: "dict[str, LoadedRun]", form: str, output: Path | None, names: tuple[str, ...], force: bool
 ) -> None:
-    from proverbench.exporting import require, tables, write_csv, write_parquet, write_xlsx
+    from proverbench.show.exporting import require, tables, write_csv, write_parquet, write_xlsx
 
     require(form)
     if form == "xlsx":
@@ -123,8 +123,8 @@ def _write_latex(
     runs: "dict[str, LoadedRun]", output: Path | None, splits: tuple[str, ...], metrics: tuple[str, ...], force: bool
 ) -> None:
     from proverbench.errors import UserInputError
-    from proverbench.exporting import HEADINGS, latex_table
-    from proverbench.journal import write_whole
+    from proverbench.run.journal import write_whole
+    from proverbench.show.exporting import HEADINGS, latex_table
 
     there = list(dict.fromkeys(split for run in runs.values() for split in run.summary.splits))
     for split in splits:
@@ -146,9 +146,9 @@ def _write_latex(
 def _write_sheet(path: Path, output: Path, choose: int | None, seed: int, force: bool) -> int:
     import json
 
-    from proverbench.journal import write_whole
-    from proverbench.labels import sheet
-    from proverbench.runfolder import RunFolder
+    from proverbench.people.sheet import sheet
+    from proverbench.run.folder import RunFolder
+    from proverbench.run.journal import write_whole
 
     _refuse_existing([output], force)
     rows = list(sheet(RunFolder(path), proofs=choose, seed=seed))
@@ -170,7 +170,7 @@ def _refuse_existing(paths: list[Path], force: bool) -> None:
 
 
 def _make_folder(folder: Path) -> None:
-    from proverbench.journal import disk
+    from proverbench.run.journal import disk
 
     with disk(folder):
         folder.mkdir(parents=True, exist_ok=True)

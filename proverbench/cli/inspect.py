@@ -16,8 +16,8 @@ from proverbench.cli.pages import page, printable, width
 from proverbench.errors import ConfigError
 
 if TYPE_CHECKING:
-    from proverbench.browsing import Filters
-    from proverbench.runfolder import RunFolder
+    from proverbench.run.folder import RunFolder
+    from proverbench.show.browsing import Filters
 
 _FILE = click.Path(path_type=Path)
 _EVERY_S = 1.0
@@ -72,7 +72,7 @@ def command(
     proverbench inspect runs/NAME --call verifier/ID/0/2
     proverbench inspect runs/NAME --follow            watch it
     """
-    from proverbench.browsing import Filters
+    from proverbench.show.browsing import Filters
 
     run, proof, given = _sorted_out(run, proof, given)
     with _opened(run, data) as folder:
@@ -105,9 +105,9 @@ def _sorted_out(run: Path | None, proof: str | None, given: dict[str, Any]) -> t
 @contextmanager
 def _opened(path: Path, data: Path | None) -> Iterator["RunFolder"]:
     """The run; one of the published evaluator is read into a scratch folder, its own stays untouched."""
-    from proverbench.published import is_published, load_published
-    from proverbench.runfolder import RunFolder
-    from proverbench.session import Session
+    from proverbench.inputs.published import is_published, load_published
+    from proverbench.run.folder import RunFolder
+    from proverbench.run.session import Session
 
     if not is_published(path):
         if data is not None:
@@ -132,7 +132,7 @@ def _opened(path: Path, data: Path | None) -> Iterator["RunFolder"]:
 
 
 def _state(folder: "RunFolder", complete: bool) -> str:
-    from proverbench.journal import writer
+    from proverbench.run.journal import writer
 
     busy = writer(folder.path)
     if busy is not None:
@@ -147,9 +147,9 @@ def _state(folder: "RunFolder", complete: bool) -> str:
 
 
 def _show(folder: "RunFolder", path: Path, proof: str | None, filters: "Filters", *, as_json: bool) -> None:
-    from proverbench.browsing import Entry, find_proof, overview
     from proverbench.cli import run_pages
-    from proverbench.derive import build_record
+    from proverbench.run.derive import build_record
+    from proverbench.show.browsing import Entry, find_proof, overview
 
     repeats = folder.sources.plan.repeats
     if proof is not None:
@@ -211,8 +211,8 @@ def _show_proof(folder: "RunFolder", path: Path, entry: Any, *, as_json: bool) -
 
 
 def _show_call(folder: "RunFolder", key: str, *, as_json: bool) -> None:
-    from proverbench.browsing import find_call
     from proverbench.cli import run_pages
+    from proverbench.show.browsing import find_call
 
     call = find_call(folder, key)
     if as_json:
@@ -240,9 +240,9 @@ def _overview_json(folder: "RunFolder", found: Any) -> dict[str, Any]:
 
 def _follow(folder: "RunFolder", path: Path, *, as_json: bool) -> None:
     """Show every answer as it comes, until nobody writes the run any more; then the scores."""
-    from proverbench.browsing import overview
     from proverbench.cli import run_pages
-    from proverbench.journal import writer
+    from proverbench.run.journal import writer
+    from proverbench.show.browsing import overview
 
     if not as_json:
         click.echo("\n".join(run_pages.head(folder, _state(folder, folder.summary().complete))) + "\n")
@@ -268,9 +268,9 @@ def _follow(folder: "RunFolder", path: Path, *, as_json: bool) -> None:
 def _tell(folder: "RunFolder", line: Any, *, as_json: bool) -> None:
     import msgspec
 
-    from proverbench.browsing import reading
     from proverbench.cli.pages import cut, one_line
     from proverbench.records import AttemptLine, CallLine, FinalLine, SessionLine
+    from proverbench.show.browsing import reading
 
     if as_json:
         told = msgspec.to_builtins(line) | {"type": line.__struct_config__.tag}

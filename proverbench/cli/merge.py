@@ -28,10 +28,10 @@ def command(runs: tuple[Path, ...], output: Path) -> int:
     """
     from proverbench.cli.scores import print_scores
     from proverbench.errors import RunMismatchError
-    from proverbench.merging import Shards
     from proverbench.records import RUN_COMMANDS
-    from proverbench.runfolder import write_derived
-    from proverbench.session import Session, refuse_taken
+    from proverbench.run.folder import write_derived
+    from proverbench.run.merge import Shards
+    from proverbench.run.session import Session, refuse_taken
 
     refuse_taken(output)
     inside = [run for run in runs if run.resolve() in output.resolve().parents]

@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
+from proverbench.ask.pipeline import Progress
 from proverbench.cli.common import say
 from proverbench.endpoints.base import EndpointState
-from proverbench.pipeline import Progress
 from proverbench.records import Role
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
 
-    from proverbench.budget import Spent
+    from proverbench.spending.budget import Spent
 
 _QUIET_EVERY_S = 60.0
 """Where stderr is no terminal, a line comes this often, so that a log shows life without filling up."""

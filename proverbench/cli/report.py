@@ -36,9 +36,9 @@ def command(runs: tuple[Path, ...], output: Path | None, form: str, published: b
     proverbench report runs/A runs/B --published -o compare.html
     proverbench report runs/NAME --format md >> README.md
     """
-    from proverbench.report.build import open_runs
-    from proverbench.report.markdown import render_markdown
-    from proverbench.report.write import write_report
+    from proverbench.show.report.build import open_runs
+    from proverbench.show.report.markdown import render_markdown
+    from proverbench.show.report.write import write_report
 
     with open_runs(runs, published=published) as report:
         if form == "md":

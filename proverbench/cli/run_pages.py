@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from proverbench.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
 from proverbench.cli.pages import (
     beside,
     cells,
@@ -20,13 +19,14 @@ from proverbench.cli.pages import (
     rule,
     section,
 )
-from proverbench.endpoints.money import used
-from proverbench.journal import exact_text
 from proverbench.metrics.shown import footnotes, shown_interval
-from proverbench.parsing import decode_field, error_items
-from proverbench.plan import row_id
+from proverbench.protocols.basic_v1 import decode_field, error_items
 from proverbench.records import BENCHMARKS, LEVEL_SCORES, CallKey, CallLine, Judgment, ProofRecord, Row, Summary
-from proverbench.runfolder import RunFolder, timing
+from proverbench.run.extent import row_id
+from proverbench.run.folder import RunFolder, timing
+from proverbench.run.journal import exact_text
+from proverbench.show.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
+from proverbench.spending.money import used
 
 _COUNTS = ("problems", "proofs", "correct_proofs", "incorrect_proofs")
 # Columns of the judgments of one proof in a table: enough for a reason code, and for eight signs or so.

@@ -19,9 +19,9 @@ def command(run: Path, as_json: bool) -> int:
     Exit codes: 0 the run is complete; 1 it is not.
     """
     from proverbench.cli.scores import print_scores
-    from proverbench.journal import RunLock
-    from proverbench.runfolder import write_derived
-    from proverbench.sources import Sources, pretty, read_manifest
+    from proverbench.run.folder import write_derived
+    from proverbench.run.journal import RunLock
+    from proverbench.run.sources import Sources, pretty, read_manifest
 
     read_manifest(run)  # a folder that is no run gets its own message, and no lock file
     lock = RunLock(run)

@@ -37,8 +37,8 @@ def _print(summary: Summary, path: Path) -> None:
 
     from proverbench.cli.tables import console as console_for_results
     from proverbench.cli.tables import fits
-    from proverbench.endpoints.money import used
-    from proverbench.runfolder import TIMING
+    from proverbench.run.folder import TIMING
+    from proverbench.spending.money import used
 
     console = console_for_results()
     shown = {name: split for name, split in summary.splits.items() if split.selected_rows or name == "all"}

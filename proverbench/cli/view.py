@@ -24,7 +24,7 @@ def command(runs: tuple[Path, ...], port: int, published: bool) -> int:
     It reads proofs only when they are looked at, so a run may be of any size, and it follows a run that is still going.
     Changes nothing in the runs. Ctrl-C ends it.
     """
-    from proverbench.report.serve import Followed, make_server
+    from proverbench.show.report.serve import Followed, make_server
 
     followed = Followed(runs, published=published)
     try:

@@ -19,7 +19,7 @@ from proverbench.compression.kernel import LeanKernel, StoppedError
 from proverbench.compression.tasks import Task
 from proverbench.endpoints.base import Answered, Caller, Priority, Request
 from proverbench.errors import DataError, InvalidReply, PromptError
-from proverbench.parsing import final_text
+from proverbench.protocols.basic_v1 import final_text
 
 _OPEN_FILE = re.compile(r'<file name="([^"<>\n]{1,200})">')
 _CLOSE_FILE = "</file>"

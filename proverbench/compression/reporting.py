@@ -15,7 +15,7 @@ from proverbench.compression.presenting import task_labels
 from proverbench.compression.ranking import Ranking, Run, best_runs
 from proverbench.compression.viewing import view_charge
 from proverbench.errors import DataError
-from proverbench.report.html import render_page
+from proverbench.show.report.html import render_page
 
 
 @dataclass(frozen=True, slots=True)

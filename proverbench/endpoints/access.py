@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from proverbench.endpoints.redact import Redactor
+from proverbench.redact import Redactor
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
 
-from proverbench.config import Config, EndpointConfig, RoleConfig
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import ConnectError, Reply, Request
 from proverbench.endpoints.classify import ErrorFacts, classify, describe, error_facts, error_of, gist, read_error
 from proverbench.endpoints.factory import read_access
 from proverbench.endpoints.http import HttpEndpoint, decode, encode
-from proverbench.endpoints.redact import one_line
 from proverbench.endpoints.retry import parse_retry_after
 from proverbench.errors import CallFailedError, EndpointError, FatalEndpointError, TransientError
+from proverbench.inputs.config import Config, EndpointConfig, RoleConfig
 from proverbench.lines import LineBuffer
+from proverbench.redact import one_line
 
 if TYPE_CHECKING:
     import httpx2

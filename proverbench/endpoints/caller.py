@@ -19,7 +19,6 @@ from proverbench.endpoints.base import (
 )
 from proverbench.endpoints.limits import Bucket, Limiter
 from proverbench.endpoints.retry import Sleep, retrying
-from proverbench.endpoints.usage import normalise_usage
 from proverbench.errors import (
     AttemptTimeoutError,
     CallFailedError,
@@ -28,6 +27,7 @@ from proverbench.errors import (
     RateLimitedError,
     TransientError,
 )
+from proverbench.spending.usage import normalise_usage
 
 _CHARS_PER_TOKEN = 3.0
 """Few, so that the estimate of a prompt's tokens errs on the high side."""

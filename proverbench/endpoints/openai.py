@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from proverbench.config import EndpointConfig, RoleConfig
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.classify import ErrorFacts, error_facts, is_error
 from proverbench.endpoints.http import HttpEndpoint, OnQuota, Wire, cut, decode, joined, text_or_none
 from proverbench.endpoints.sse import Event
 from proverbench.errors import TransientError
+from proverbench.inputs.config import EndpointConfig, RoleConfig
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 

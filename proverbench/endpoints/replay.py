@@ -8,10 +8,10 @@ from pathlib import Path
 
 from proverbench.endpoints.base import Reply, Request
 from proverbench.errors import CallFailedError, FatalEndpointError
-from proverbench.journal import exact_reasoning, exact_text
-from proverbench.prompts import prompt_sha256
+from proverbench.protocols.prompts import prompt_sha256
 from proverbench.records import CallKey
-from proverbench.runfolder import RunFolder
+from proverbench.run.folder import RunFolder
+from proverbench.run.journal import exact_reasoning, exact_text
 
 
 class ReplayEndpoint:

@@ -16,13 +16,13 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from proverbench.endpoints.base import ConnectError
-from proverbench.endpoints.redact import Redactor, one_line
 from proverbench.errors import (
     AttemptTimeoutError,
     EndpointError,
     FatalEndpointError,
     TransientError,
 )
+from proverbench.redact import Redactor, one_line
 
 _KEEPALIVE_S = 60
 """Probe a silent connection this often, so that routers do not forget it while a model thinks."""

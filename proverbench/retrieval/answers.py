@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.errors import JournalError
-from proverbench.journal import disk, now, storable, write_whole
+from proverbench.run.journal import disk, now, storable, write_whole
 
 
 class AnswerCache:

@@ -194,9 +194,9 @@ def score(folders: tuple[Path, ...]) -> int:
 @click.option("--title", default="retrievalbench", show_default=True, help="Heading of the page.")
 def report(folders: tuple[Path, ...], output: Path, published: Path | None, subset: Path | None, title: str) -> None:
     """Write one page: leaderboard, curves, and where each system put each answer."""
-    from proverbench.journal import write_whole
     from proverbench.retrieval.page import render_report
     from proverbench.retrieval.report import load_page
+    from proverbench.run.journal import write_whole
 
     page = load_page(folders, published=published, subset=subset)
     write_whole(output, render_report(page, title=title).encode("utf-8"))

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from proverbench.errors import JournalError, RunMismatchError
-from proverbench.journal import disk, write_whole
 from proverbench.retrieval.derive import derive
 from proverbench.retrieval.records import GoldQuery, Positions, Ranking, RunManifest, json_line
+from proverbench.run.journal import disk, write_whole
 
 MANIFEST, QUERIES, POSITIONS, RANKED = "manifest.json", "queries.jsonl", "positions.jsonl", "ranked.jsonl"
 CURVES, SUMMARY = "curves.json", "summary.json"

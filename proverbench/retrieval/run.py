@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proverbench.errors import FatalEndpointError
-from proverbench.journal import RunLock
 from proverbench.retrieval.folder import PositionsWriter, RetrievalRun
 from proverbench.retrieval.gold import find_positions
 from proverbench.retrieval.records import Unanswered
 from proverbench.retrieval.systems.base import System
+from proverbench.run.journal import RunLock
 
 
 @dataclass(slots=True)

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
-from proverbench.config import Count, EndpointConfig, RoleConfig, Variable
 from proverbench.errors import ConfigError
+from proverbench.inputs.config import Count, EndpointConfig, RoleConfig, Variable
 from proverbench.retrieval.records import K_MAX
 from proverbench.retrieval.render import TextTemplate
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proverbench.errors import ConfigError, JournalError
-from proverbench.journal import disk, try_lock, write_whole
 from proverbench.retrieval.render import RENDERER_SHA256, TextTemplate
+from proverbench.run.journal import disk, try_lock, write_whole
 
 Vectors = NDArray[np.floating]
 Precision = Literal["float32", "float16"]

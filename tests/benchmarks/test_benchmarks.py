@@ -13,10 +13,10 @@ from benchmarks.mock import Dealer, dealt
 from benchmarks.saved import write_run
 from benchmarks.schedule import ideal_makespan
 from benchmarks.tool import Work
-from proverbench.parsing import parse_steps, parse_verdict
+from proverbench.protocols.basic_v1 import parse_steps, parse_verdict
 from proverbench.rehearse.profile import Latency
-from proverbench.runfolder import RunFolder, write_derived
-from proverbench.sources import Sources
+from proverbench.run.folder import RunFolder, write_derived
+from proverbench.run.sources import Sources
 from tests.support import grows_too_fast, wait_for
 
 ROOT = Path(__file__).parents[2]

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from proverbench.cli import pages
-from proverbench.frames import load
 from proverbench.metrics.shown import FOOTNOTES
+from proverbench.show.frames import load
 from tests.support import ROOT
 
 

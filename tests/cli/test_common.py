@@ -15,15 +15,15 @@ from types import SimpleNamespace
 import click
 import pytest
 
-from proverbench.budget import Spent
+from proverbench.ask.pipeline import Progress, StageCount
 from proverbench.cli.common import HandlesErrors
 from proverbench.cli.progress import Display
 from proverbench.cli.tables import PlainConsole, show, table
 from proverbench.endpoints.base import EndpointState
 from proverbench.errors import ConfigError
-from proverbench.pipeline import Progress, StageCount
 from proverbench.records import Extent, Identity, Manifest
 from proverbench.rehearse import GeneratedReplies, ModelReply, Profile
+from proverbench.spending.budget import Spent
 from tests.support import ROOT, Gate, is_gone, problem_rows, run_process, wait_for, write_config, write_rows
 
 HOSTILE = "m[/red]x [bold]y[/bold] :smile: \x1b[31mz\x07\r"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from proverbench.comparability import ASPECTS, differences
-from proverbench.frames import load
-from proverbench.report.build import open_runs
+from proverbench.run.comparability import ASPECTS, differences
+from proverbench.show.frames import load
+from proverbench.show.report.build import open_runs
 from tests.support import ROOT
 
 
@@ -118,8 +118,8 @@ def test_refuses_a_proof_with_another_label(command, saved, tmp_path):
 
 
 def test_a_problem_that_changed_under_its_id_is_named():
-    from proverbench.comparability import changed_problems
     from proverbench.records import Problem
+    from proverbench.run.comparability import changed_problems
 
     one = [Problem(problem_id=name, problem=f"Prove {name}.") for name in "abc"]
     other = [one[0], Problem(problem_id="b", problem="Prove something else."), Problem(problem_id="d", problem="D")]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from proverbench.frames import load
+from proverbench.show.frames import load
 from tests.support import write_rows
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from proverbench import fetch
 from proverbench.cli import pages
 from proverbench.cli.data import command
+from proverbench.inputs import fetch
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"

@@ -9,9 +9,9 @@ import openpyxl
 import pandas as pd
 import pytest
 
-from proverbench import frames
-from proverbench.exporting import CELL_LIMIT, cut, latex_text, looks_like_formula, visible
-from proverbench.frames import load
+from proverbench.show import frames
+from proverbench.show.exporting import CELL_LIMIT, cut, latex_text, looks_like_formula, visible
+from proverbench.show.frames import load
 from tests.cli.conftest import HOSTILE
 from tests.support import ROOT
 

@@ -10,7 +10,7 @@ import pytest
 from proverbench.cli import pages
 from proverbench.cli.pages import cells
 from proverbench.rehearse import GeneratedReplies, ModelReply, Play, Profile
-from proverbench.runfolder import RunFolder
+from proverbench.run.folder import RunFolder
 from tests.support import SHARED, Gate, problem_rows, proof_rows, wait_for, write_config, write_rows
 
 RUN = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--output", "r")

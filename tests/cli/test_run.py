@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from proverbench.rehearse import GeneratedReplies, Profile
-from proverbench.runfolder import RunFolder
+from proverbench.run.folder import RunFolder
 from tests.support import SHARED, problem_rows, proof_rows, run_process, write_config, write_rows
 
 

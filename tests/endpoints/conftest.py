@@ -5,13 +5,13 @@ import random
 
 import pytest
 
-from proverbench.config import EndpointConfig, RoleConfig
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.anthropic import AnthropicEndpoint
 from proverbench.endpoints.base import Priority, Request
 from proverbench.endpoints.caller import EndpointCaller
 from proverbench.endpoints.openai import OpenAIEndpoint
 from proverbench.endpoints.responses import ResponsesEndpoint
+from proverbench.inputs.config import EndpointConfig, RoleConfig
 from proverbench.rehearse import RehearseServer
 
 KEY = "sk-test-4f9c2e71d8aa0b35"

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proverbench.config import EndpointConfig, RoleConfig
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.anthropic import AnthropicEndpoint
 from proverbench.endpoints.base import Reply
@@ -17,6 +16,7 @@ from proverbench.endpoints.openai import OpenAIEndpoint
 from proverbench.endpoints.responses import ResponsesEndpoint
 from proverbench.endpoints.sse import Event
 from proverbench.errors import EndpointError
+from proverbench.inputs.config import EndpointConfig, RoleConfig
 
 _CONFIG = EndpointConfig(name="x", base_url="http://127.0.0.1:1/v1")
 _ROLES = {"verifier": RoleConfig(model="m", endpoint=_CONFIG)}

@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proverbench.config import Config, EndpointConfig, Prices, RoleConfig
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.batch import BatchClients, BatchState, Found, UnknownBatchError
 from proverbench.endpoints.factory import open_callers
-from proverbench.endpoints.money import Spending
-from proverbench.endpoints.usage import Usage
 from proverbench.errors import CallFailedError, ConfigError, FatalEndpointError, RateLimitedError, TransientError
+from proverbench.inputs.config import Config, EndpointConfig, Prices, RoleConfig
 from proverbench.rehearse import BatchProfile, Play, Profile, RehearseServer
+from proverbench.spending.money import Spending
+from proverbench.spending.usage import Usage
 
 NOW = datetime.now(UTC)
 NAMES = {f"policy-{i}" for i in range(3)}

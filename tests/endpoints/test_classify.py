@@ -14,7 +14,7 @@ from proverbench.endpoints.classify import (
     read_error,
     unknown_parameter,
 )
-from proverbench.parsing import FINISH_REASONS
+from proverbench.protocols.basic_v1 import FINISH_REASONS
 
 DOCS = Path(__file__).parents[2] / "docs" / "endpoints.md"
 

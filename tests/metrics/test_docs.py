@@ -14,7 +14,7 @@ from proverbench.metrics.correction import LEAST_YOUDEN, correct_by_calibration
 from proverbench.metrics.proverbench import PROVER_METRICS, score_prover
 from proverbench.metrics.rates import published_rates
 from proverbench.metrics.verifierbench import META_METRICS, VERIFIER_METRICS, score_verifier
-from proverbench.parsing import REASONS
+from proverbench.protocols.basic_v1 import REASONS
 from proverbench.records import LEVEL_SCORES, PROTOCOL
 from tests.metrics.made_up import prover_arrays, random_prover, random_verifier, verifier_arrays
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from proverbench.errors import DataError, InvalidReply
-from proverbench.parsing import parse_level, parse_steps, parse_verdict
+from proverbench.protocols.basic_v1 import parse_level, parse_steps, parse_verdict
 from proverbench.records import CallLine
 from proverbench.rehearse import GeneratedReplies, SavedReplies
 from proverbench.rehearse.replies import steps_shown

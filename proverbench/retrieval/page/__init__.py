@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from proverbench.report.html import render_page
+from proverbench.show.report.html import render_page
 
 _HERE = files("proverbench.retrieval.page")
 _QUERIES_A_CHUNK = 100

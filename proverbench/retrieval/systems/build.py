@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from proverbench.config import EndpointConfig
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.factory import read_access
 from proverbench.errors import ConfigError
+from proverbench.inputs.config import EndpointConfig
 from proverbench.retrieval.settings import EngineSettings, Settings
 from proverbench.retrieval.systems.base import Context, Remembered, System
 

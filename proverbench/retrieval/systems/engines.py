@@ -22,12 +22,12 @@ from proverbench.endpoints.classify import classify, describe, error_of, gist, r
 from proverbench.endpoints.retry import parse_retry_after
 from proverbench.endpoints.transport import Transport
 from proverbench.errors import AttemptTimeoutError, TransientError
-from proverbench.journal import storable
 from proverbench.retrieval.answers import AnswerCache
 from proverbench.retrieval.politeness import PoliteWindow
 from proverbench.retrieval.records import GoldQuery, Ranking, Unanswered
 from proverbench.retrieval.settings import EngineSettings
 from proverbench.retrieval.systems.base import Context, Outcome
+from proverbench.run.journal import storable
 
 Sleep = Callable[[float], Awaitable[object]]
 

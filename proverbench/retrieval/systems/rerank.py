@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.concurrency import Ready, bounded_map
-from proverbench.config import Config
 from proverbench.endpoints.base import Answered, Caller, Priority, Request
 from proverbench.endpoints.factory import close_callers, open_callers
 from proverbench.errors import PromptError
+from proverbench.inputs.config import Config
 from proverbench.retrieval.answers import AnswerCache
 from proverbench.retrieval.records import GoldQuery, Ranking, Unanswered
 from proverbench.retrieval.settings import RerankerSettings

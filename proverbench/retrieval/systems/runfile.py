@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
 
-from proverbench.journal import storable
 from proverbench.retrieval.corpus import Corpus, Faults, parse_jsonl, read_bytes
 from proverbench.retrieval.records import GoldQuery, Ranking
 from proverbench.retrieval.systems.base import Outcome
+from proverbench.run.journal import storable
 
 
 class RunFileSystem:

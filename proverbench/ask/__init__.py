@@ -1,0 +1,1 @@
+"""Asking: from options to calls, through pipeline and batches, on one machine or several."""

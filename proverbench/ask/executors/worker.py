@@ -1,0 +1,193 @@
+"""One worker: runs shards in its process, as its driver orders. Knows nothing of how the orders come (cluster.py)."""
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from proverbench.ask.executors.messages import (
+    FENCE_S,
+    EndpointReport,
+    Fault,
+    Greeting,
+    Order,
+    Report,
+    Setup,
+    ShardReport,
+)
+from proverbench.ask.executors.shards import wait_until_free
+from proverbench.ask.pipeline import Pipeline
+from proverbench.endpoints.base import Caller
+from proverbench.endpoints.caller import EndpointCaller
+from proverbench.endpoints.factory import open_callers
+from proverbench.errors import ConfigError, JournalError, ProverBenchError
+from proverbench.records import Role, SessionLine
+from proverbench.run.session import Session
+from proverbench.run.sources import MANIFEST, Sources
+from proverbench.spending.budget import Spent
+from proverbench.spending.money import Spending
+from proverbench.version import __version__
+
+_SEEN_WITHIN_S = 30.0
+
+
+class ShardWorker:
+    """Runs shards, several at once, over one set of endpoints."""
+
+    def __init__(self) -> None:
+        self._callers: dict[str, EndpointCaller] = {}
+        self._of_role: Mapping[Role, Caller] = {}
+        self._running: dict[Path, _RunningShard] = {}
+        self._fence: asyncio.TimerHandle | None = None
+
+    async def greet(self, variables: Sequence[str]) -> Greeting:
+        """Say who this is, and which of the environment variables are not set here."""
+        missing = [name for name in variables if not os.environ.get(name)]
+        return Greeting(socket.gethostname(), os.getpid(), __version__, missing)
+
+    async def open(self, setup: Setup) -> str | None:
+        """Open the endpoints; returns what keeps them from opening, if anything does."""
+        os.environ.update(setup.environ)
+        try:
+            os.chdir(setup.folder)
+            opened = await open_callers(setup.config, setup.roles, concurrency=setup.concurrency)
+        except ConfigError as exc:
+            return str(exc)
+        except OSError as exc:
+            return f"cannot enter {exc.filename}: {exc.strerror}; every machine must see the same folders"
+        self._of_role = {role: opened[role] for role in setup.roles}
+        for caller in opened.values():
+            assert isinstance(caller, EndpointCaller)
+            self._callers[caller.name] = caller
+            caller.resize(0)
+        self._wind_clock()
+        return None
+
+    async def exchange(self, order: Order) -> Report:
+        """Do as the order says, and say how things are."""
+        self._wind_clock()
+        for name, share in order.shares.items():
+            self._callers[name].resize(share.slots, share.requests_per_minute, share.tokens_per_minute)
+        for name in order.proven:
+            state = self._callers[name].state
+            state.answered = max(1, state.answered)
+        for path in set(self._running) - set(order.shards):
+            del self._running[path]
+        for path in order.shards:
+            if path not in self._running:
+                self._running[path] = _RunningShard(path, self._of_role)
+        for running in self._running.values():
+            if order.stop is not None:
+                running.stop(order.stop)
+            if order.give_up:
+                running.give_up()
+        return self._report()
+
+    def _report(self) -> Report:
+        endpoints = {
+            name: EndpointReport(
+                in_flight=caller.state.in_flight,
+                awaiting=caller.state.awaiting,
+                waiting=caller.limiter.waiting,
+                slots=caller.limiter.ceiling,
+                concurrency=caller.state.concurrency,
+                answered=caller.state.answered > 0,
+                pause_left_s=max(0.0, caller.state.paused_until - time.monotonic()),
+            )
+            for name, caller in self._callers.items()
+        }
+        notes = [note for caller in self._callers.values() for note in caller.state.notes]
+        return Report({path: running.report() for path, running in self._running.items()}, endpoints, notes)
+
+    def _wind_clock(self) -> None:
+        """End the process when its driver is not heard of any more; what was answered is on disk."""
+        if self._fence is not None:
+            self._fence.cancel()
+        self._fence = asyncio.get_running_loop().call_later(FENCE_S, os._exit, 1)
+
+
+class _RunningShard:
+    """A shard that is being asked; begins at once."""
+
+    def __init__(self, path: Path, callers: Mapping[Role, Caller]) -> None:
+        self._path = path
+        self._callers = callers
+        self._pipeline: Pipeline | None = None
+        self._spent: dict[str, Spending] = {}
+        self._reason: str | None = None
+        self._fault: ProverBenchError | None = None
+        self._given_up = False
+        self._waits = False
+        self._task = asyncio.create_task(self._run())
+
+    def stop(self, reason: str) -> None:
+        self._reason = self._reason or reason
+        if self._pipeline is not None:
+            self._pipeline.stop(reason)
+
+    def give_up(self) -> None:
+        if not self._given_up:
+            self._given_up = True
+            self._task.cancel()
+
+    def report(self) -> ShardReport:
+        fault = None if self._fault is None else Fault.of(self._fault)
+        if self._pipeline is not None and self._pipeline.fault is not None:
+            fault = Fault.of(self._pipeline.fault)
+        if self._task.done() and not self._task.cancelled() and (exc := self._task.exception()) is not None:
+            fault = Fault.of(exc)
+        stages = self._pipeline.progress.stages if self._pipeline is not None else {}
+        return ShardReport(stages, self._spent, self._waits, self._task.done(), fault)
+
+    async def _run(self) -> None:
+        try:
+            self._waits = True
+            await self._wait_until_seen()
+            await wait_until_free(self._path)
+            self._waits = False
+            session = Session(self._path)
+            try:
+                await self._ask(session)
+            finally:
+                session.release()
+        except ProverBenchError as exc:
+            self._fault = exc
+
+    async def _wait_until_seen(self) -> None:
+        """A file server may take a while to show one machine what another has made."""
+        deadline = time.monotonic() + _SEEN_WITHIN_S
+        while not (self._path / MANIFEST).exists():
+            if time.monotonic() > deadline:
+                raise JournalError(
+                    f"{socket.gethostname()} does not see {self._path}; --executor ray needs the run's folder on a "
+                    "file system that all machines have in the same place"
+                )
+            await asyncio.sleep(0.2)
+
+    async def _ask(self, session: Session) -> None:
+        spent = spent_here(session.sources)
+        self._spent = spent.budget.roles
+        self._pipeline = pipeline = Pipeline(session, self._callers, spent.add)
+        if self._reason is not None:
+            pipeline.stop(self._reason)
+        try:
+            async with aclosing(pipeline.run()) as proofs:
+                async for _ in proofs:
+                    pass
+        except asyncio.CancelledError:
+            if not self._given_up:
+                raise
+        await session.stop(self._reason or pipeline.reason or "done")
+
+
+def spent_here(sources: Sources) -> Spent:
+    """What the calls of a shard cost, without the answers that it was made with: those stand before any session."""
+    spent, begun = Spent(sources.manifest), False
+    for _, line in sources.calls.lines():
+        begun = begun or isinstance(line, SessionLine)
+        if begun:
+            spent.add(line)
+    return spent

@@ -1,0 +1,1 @@
+"""What a run is made from: configuration, data, imports, downloads."""

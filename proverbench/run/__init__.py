@@ -1,0 +1,1 @@
+"""A run's folder: what is saved, read back, derived and merged."""

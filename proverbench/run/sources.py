@@ -1,0 +1,294 @@
+"""The four sources of a run's folder, read: manifest.json, inputs.jsonl, prompts/, calls.jsonl.
+
+Everything else in the folder is derived from these (derive.py).
+"""
+
+import difflib
+import hashlib
+import os
+import weakref
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+import msgspec
+
+from proverbench.errors import JournalError, PromptError, RunMismatchError
+from proverbench.protocols.prompts import Template
+from proverbench.records import Extent, Generation, Identity, Manifest, Problem, Proof, Role, Row
+from proverbench.run.extent import Plan
+from proverbench.run.journal import CALLS, CallsReader, Ledger, disk
+
+MANIFEST = "manifest.json"
+INPUTS = "inputs.jsonl"
+SUMMARY = "summary.json"
+NEXT_INPUTS = "inputs.jsonl.next"
+"""The rows of a run that is about to grow; they become INPUTS once the manifest means them."""
+PROMPTS = "prompts"
+SHARDS = "shards"
+"""Where a cluster's workers write; taken into the run at its end (executors/shards.py)."""
+FORMAT_VERSION = 1
+_SHOWN_RUNS = 5
+"""So many runs at most are named where there is none of the name given."""
+
+PROMPT_FILES: dict[Role, str] = {"policy": "generation.txt", "verifier": "verifier.txt", "meta": "meta.txt"}
+"""Role → the name of its template, under prompts/ of the project and of a run."""
+
+
+def run_id(identity: Identity, extent: Extent) -> str:
+    """SHA-256 of identity and extent as compact JSON with sorted keys."""
+    canonical = msgspec.json.encode({"extent": extent, "identity": identity}, order="deterministic")
+    return hashlib.sha256(canonical).hexdigest()
+
+
+def pretty(value: object) -> bytes:
+    """JSON for people and for byte-wise comparison: indented, keys in the order of the model, one final newline."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def encode_rows(rows: Iterable[Row]) -> bytes:
+    """Content of inputs.jsonl."""
+    encode = msgspec.json.Encoder().encode
+    return b"".join(encode(row) + b"\n" for row in rows)
+
+
+class Sources:
+    """A run's sources, as they are on disk at this moment.
+
+    Args:
+        path: The run's folder.
+
+    Attributes:
+        manifest: What was asked.
+        rows: The selected rows, in data order.
+        templates: Role → the template as used; a role is absent when it has none here (an imported run).
+        plan: The calls, numbered.
+        calls: Reads their lines.
+
+    Raises:
+        RunMismatchError: If the folder is no run.
+        JournalError: If a source but calls.jsonl is damaged; names the file and line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        while True:
+            self.manifest = read_manifest(path)
+            try:
+                self._read_parts()
+                break
+            except JournalError:
+                if read_manifest(path) == self.manifest:
+                    raise  # it did not just grow between the two looks at it
+        self.calls = CallsReader(path / CALLS)
+        self._ledger: Ledger | None = None
+
+    @property
+    def ledger(self) -> Ledger:
+        """Which calls are answered; the file is read through when this is first looked at.
+
+        Raises:
+            JournalError: If a line of calls.jsonl is damaged; names its number.
+        """
+        if self._ledger is None:
+            self._ledger = self.calls.ledger(self.plan)
+        return self._ledger
+
+    def _read_parts(self) -> None:
+        path = self.path
+        self.rows = Inputs(path, self.manifest)
+        try:
+            self.templates = {
+                role: Template.load(role, path / PROMPTS / PROMPT_FILES[role])
+                for role in self.manifest.identity.prompt_sha256
+                if (path / PROMPTS / PROMPT_FILES[role]).is_file()
+            }
+        except PromptError as exc:
+            raise JournalError(str(exc)) from exc
+        for role, template in self.templates.items():
+            if template.sha256 != self.manifest.identity.prompt_sha256[role]:
+                raise JournalError(
+                    f"{template.source} is not the prompt that the run was made with (its SHA-256 is not the one in "
+                    f"{MANIFEST}); put the original back"
+                )
+        self.plan = Plan(self.rows, self.manifest.extent, judged_only=self.manifest.identity.task == "verifier")
+        self.latest_proof: tuple[int, Generation] | None = None
+        """The proof that was read last, and its number: it is wanted several times in a row (reading.proof_steps)."""
+
+    def refresh(self) -> None:
+        """Take into account what was written since; a run that grew meanwhile has its new rows and calls.
+
+        All of calls.jsonl has been read, and found sound, when this returns.
+
+        Raises:
+            JournalError: If a source is damaged.
+        """
+        manifest = read_manifest(self.path)
+        if manifest.run_id != self.manifest.run_id:
+            self.manifest, before = manifest, self.rows
+            self._read_parts()
+            before.close()
+            self._ledger = None
+        self.calls.update(self.ledger)
+
+    def close(self) -> None:
+        """Close the files."""
+        self.calls.close()
+        self.rows.close()
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest of the run at ``path``.
+
+    Raises:
+        RunMismatchError: If the folder is no run.
+        JournalError: If its manifest is damaged or too new.
+    """
+    file = path / MANIFEST
+    try:
+        raw = file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise RunMismatchError(_no_run(path)) from None
+    except OSError as exc:
+        raise JournalError(f"cannot read {file}: {exc.strerror}") from exc
+    try:
+        manifest = msgspec.json.decode(raw, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+        if b'"tool": "retrievalbench"' in raw:
+            raise RunMismatchError(
+                f"{path} is a run of retrievalbench; look into it with: retrievalbench report {path}"
+            ) from None
+        hint = (
+            " (a run of the published evaluator? see: proverbench data import)" if b"evaluator_version" in raw else ""
+        )
+        raise JournalError(f"{file} is no manifest of a run: {exc}{hint}") from exc
+    if manifest.format_version > FORMAT_VERSION:
+        raise JournalError(
+            f"{file} has format version {manifest.format_version}; this version reads up to {FORMAT_VERSION}: upgrade"
+        )
+    try:
+        msgspec.convert(manifest.operation, _Operation)
+    except msgspec.ValidationError as exc:
+        raise JournalError(f"{file}: operation: {exc}; the manifest was changed") from None
+    verifying: tuple[Role, ...] = ("verifier", "meta") if manifest.extent.meta else ("verifier",)
+    needed = ("policy", "verifier") if manifest.identity.task == "prover" else verifying
+    if lacking := [role for role in needed if role not in manifest.identity.roles]:
+        raise JournalError(f"{file}: identity.roles lacks {', '.join(lacking)}; the manifest was changed")
+    return manifest
+
+
+class _Operation(msgspec.Struct):
+    """What is read back from ``Manifest.operation``, to be checked; there may be more."""
+
+    roles: dict[str, dict[str, Any]] | None = None
+    prices: dict[str, dict[str, Any]] | None = None
+    concurrency: int | None = None
+    max_cost_usd: float | None = None
+    max_tokens_total: int | None = None
+    batch: str | None = None
+    imported: dict[str, Any] | None = None
+
+
+def _no_run(path: Path) -> str:
+    """What stands at a path that is no run, and which runs may be meant."""
+    if not path.exists():
+        fault, places = f"{path} does not exist", [path.parent, path.parent / "runs"]
+    else:
+        fault, places = f"{path} is no saved run: it has no {MANIFEST}", [path]
+    found = {run.parent.name: run.parent for place in places for run in sorted(place.glob(f"*/{MANIFEST}"))}
+    near = difflib.get_close_matches(path.name, found, n=_SHOWN_RUNS, cutoff=0.0)
+    return (
+        f"{fault}; there {'are' if near[1:] else 'is'} {', '.join(str(found[name]) for name in near)}"
+        if near
+        else fault
+    )
+
+
+def finish_growth(path: Path) -> None:
+    """Complete or undo what a process that died left of a growing run; the caller holds the run's lock.
+
+    Raises:
+        JournalError: If the disk refuses it.
+    """
+    pending = path / NEXT_INPUTS
+    if not pending.exists():
+        return
+    with disk(pending):
+        if hashlib.sha256(pending.read_bytes()).hexdigest() == read_manifest(path).inputs_sha256:
+            pending.replace(path / INPUTS)
+        else:
+            pending.unlink()
+
+
+class Inputs(Sequence[Row]):
+    """The rows of a run, in data order: read from the file when they are looked at, so that they take no memory.
+
+    Args:
+        path: The run's folder.
+        manifest: Says which rows they are.
+
+    Raises:
+        JournalError: If the file is missing, damaged, or not the one that the run was made with.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        # It stays open, so that these stay the rows when the run grows and another file takes its place.
+        file, self._fd = _open_inputs(path, manifest)
+        self._close = weakref.finalize(self, os.close, self._fd)
+        kind: type[Problem] = Proof if manifest.identity.task == "verifier" else Problem
+        self._decode: Callable[[bytes], Row] = msgspec.json.Decoder(kind).decode
+        self._ends = array("q", [0])
+        self._latest: tuple[int, Row] | None = None
+        with open(self._fd, "rb", closefd=False) as stream:
+            stream.seek(0)
+            for number, line in enumerate(stream, start=1):
+                try:
+                    self._decode(line)
+                except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+                    raise JournalError(f"{file}:{number}: not an input row of this run: {exc}") from exc
+                self._ends.append(self._ends[-1] + len(line))
+        if len(self) != manifest.extent.rows:
+            raise JournalError(f"{file} has {len(self)} rows, {MANIFEST} says {manifest.extent.rows}")
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Row]: ...
+    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+        if isinstance(place, slice):
+            return [self[i] for i in range(len(self))[place]]
+        place = range(len(self))[place]
+        if self._latest is None or self._latest[0] != place:
+            start, end = self._ends[place], self._ends[place + 1]
+            self._latest = (place, self._decode(os.pread(self._fd, end - start, start)))
+        return self._latest[1]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._close()
+        self._fd = -1
+
+
+def _open_inputs(path: Path, manifest: Manifest) -> tuple[Path, int]:
+    """inputs.jsonl, or what will be it (:func:`finish_growth`): its path, and the open file."""
+    found = None
+    for file in (path / INPUTS, path / NEXT_INPUTS):
+        try:
+            with open(file, "rb") as stream:
+                found = hashlib.file_digest(stream, "sha256").hexdigest()
+                if found == manifest.inputs_sha256:
+                    return file, os.dup(stream.fileno())
+        except FileNotFoundError:
+            continue
+        except OSError as exc:
+            raise JournalError(f"cannot read {file}: {exc.strerror}") from exc
+    if found is None:
+        raise JournalError(f"cannot read {path / INPUTS}: there is no such file")
+    raise JournalError(
+        f"{path / INPUTS} is not the file that the run was made with (its SHA-256 is not the one in {MANIFEST}); "
+        "put the original back"
+    )

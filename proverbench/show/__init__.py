@@ -1,0 +1,1 @@
+"""What is shown: pages, tables, frames and exports."""

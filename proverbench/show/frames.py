@@ -1,0 +1,281 @@
+"""A saved run as pandas frames: ``proverbench.load("runs/NAME")``, for notebooks and for `proverbench export`."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from proverbench.metrics.arrays import SEVERITIES, severity_of
+from proverbench.protocols.basic_v1 import decode_field
+from proverbench.records import CallLine, Manifest, ProofRecord, Summary
+from proverbench.run.folder import RunFolder
+from proverbench.run.journal import storable
+from proverbench.spending.usage import normalise_usage
+
+SCORES: dict[str, str] = {
+    "split": "string",
+    "metric": "string",
+    "value": "Float64",
+    "low": "Float64",
+    "high": "Float64",
+    "se": "Float64",
+    "n": "Int64",
+    "left_out": "Int64",
+    "unreliable": "string",
+    "wilson_low": "Float64",
+    "wilson_high": "Float64",
+    "bound_low": "Float64",
+    "bound_high": "Float64",
+}
+"""Columns of :attr:`LoadedRun.scores` and their types."""
+
+PROOFS: dict[str, str] = {
+    "key": "string",
+    "problem_id": "string",
+    "proof_id": "string",
+    "sample": "Int64",
+    "domain": "string",
+    "subject": "string",
+    "policy": "string",
+    "complete": "boolean",
+    "generation_error": "string",
+    "steps": "Int64",
+    "score": "Float64",
+    "accepts": "Int64",
+    "rejects": "Int64",
+    "invalid": "Int64",
+    "neutralised": "Int64",
+    "is_correct": "boolean",
+    "label": "Int64",
+    "severity": "string",
+    "first_fatal_error_step": "Int64",
+    "recoverable_error_steps": "string",
+    "reviewer_comment": "string",
+    "proof": "string",
+}
+"""Columns of :attr:`LoadedRun.proofs` and their types."""
+
+JUDGMENTS: dict[str, str] = {
+    "key": "string",
+    "problem_id": "string",
+    "proof_id": "string",
+    "sample": "Int64",
+    "repeat": "Int64",
+    "domain": "string",
+    "valid": "boolean",
+    "reason": "string",
+    "first_error_step": "Int64",
+    "is_correct": "boolean",
+    "label": "Int64",
+    "polarity_right": "boolean",
+    "step_right": "boolean",
+    "meta_valid": "boolean",
+    "meta_level": "string",
+    "meta_reason": "string",
+    "assessment": "string",
+    "errors": "string",
+}
+"""Columns of :attr:`LoadedRun.judgments` and their types."""
+
+CALLS: dict[str, str] = {
+    "role": "string",
+    "id": "string",
+    "sample": "Int64",
+    "repeat": "Int64",
+    "model": "string",
+    "fingerprint": "string",
+    "finish_reason": "string",
+    "refused": "string",
+    "input_tokens": "Int64",
+    "cached_input_tokens": "Int64",
+    "output_tokens": "Int64",
+    "reasoning_tokens": "Int64",
+    "latency_s": "Float64",
+    "attempts": "Int64",
+    "abandoned": "Int64",
+    "at": "string",
+    "prompt_sha256": "string",
+    "text": "string",
+    "reasoning": "string",
+}
+"""Columns of :attr:`LoadedRun.calls` and their types."""
+
+
+class LoadedRun:
+    """A saved run, read on demand.
+
+    Absent values are ``<NA>``; ids are text. Texts are as they came, but for lone surrogates (shown as U+FFFD), which
+    no frame can hold; :func:`proverbench.run.journal.exact_text` gives those.
+
+    Args:
+        path: The run's folder.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.folder = RunFolder(self.path)
+
+    def __repr__(self) -> str:
+        return f"LoadedRun({str(self.path)!r})"
+
+    @property
+    def manifest(self) -> Manifest:
+        """What was asked."""
+        return self.folder.manifest
+
+    @cached_property
+    def summary(self) -> Summary:
+        """The scores and counts of what is on disk now."""
+        return self.folder.summary()
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """One row for each split and metric, with interval and bounds; only complete splits have any."""
+        return _frame(SCORES, _scores(self.summary))
+
+    @cached_property
+    def proofs(self) -> pd.DataFrame:
+        """One row for each expected proof: labels, counts of its judgments, score, text."""
+        return _frame(PROOFS, (_proof(record) for record in self.folder.records()))
+
+    @cached_property
+    def judgments(self) -> pd.DataFrame:
+        """One row for each answered (or closed) judgment; fields of the verdict decoded for reading."""
+        return _frame(JUDGMENTS, (row for record in self.folder.records() for row in _judgments(record)))
+
+    @cached_property
+    def calls(self) -> pd.DataFrame:
+        """One row for each answered call, in order of the answers."""
+        return _frame(CALLS, map(_call, self.folder.calls()))
+
+
+TABLES: dict[str, Callable[[LoadedRun], pd.DataFrame]] = {
+    "scores": lambda run: run.scores,
+    "proofs": lambda run: run.proofs,
+    "judgments": lambda run: run.judgments,
+    "calls": lambda run: run.calls,
+}
+"""The frames of a run by name."""
+
+
+def load(path: Path | str) -> LoadedRun:
+    """Open a saved run.
+
+    Args:
+        path: The run's folder.
+
+    Returns:
+        An object with ``summary`` and the frames ``scores``, ``proofs``, ``judgments`` and ``calls``, each read when it
+        is first used.
+
+    Raises:
+        RunMismatchError: If the folder is no run.
+        JournalError: If a source is damaged; of calls.jsonl that is told by the first frame that needs it.
+    """
+    return LoadedRun(path)
+
+
+def _frame(columns: Mapping[str, str], rows: Iterator[dict[str, Any]]) -> pd.DataFrame:
+    kept: dict[str, list[Any]] = {name: [] for name in columns}
+    for row in rows:
+        for name, values in kept.items():
+            value = row.get(name)
+            values.append(storable(value)[0] if isinstance(value, str) else value)
+    return pd.DataFrame(kept, dtype=object).astype(dict(columns))
+
+
+def _scores(summary: Summary) -> Iterator[dict[str, Any]]:
+    for split, part in summary.splits.items():
+        for metric, value in (part.metrics or {}).items():
+            interval = (part.intervals or {}).get(metric, {})
+            bound = (part.bounds or {}).get(metric, {})
+            wilson = interval.get("wilson", {})
+            yield {
+                "split": split,
+                "metric": metric,
+                "value": value,
+                **{name: interval.get(name) for name in ("low", "high", "se", "n", "left_out", "unreliable")},
+                "wilson_low": wilson.get("low"),
+                "wilson_high": wilson.get("high"),
+                "bound_low": bound.get("low"),
+                "bound_high": bound.get("high"),
+            }
+
+
+def _identity(record: ProofRecord) -> dict[str, Any]:
+    return {
+        "key": record.key,
+        "problem_id": record.problem_id,
+        "proof_id": record.proof_id,
+        "sample": record.sample_index,
+        "domain": record.domain,
+        "is_correct": record.is_correct,
+        "label": record.first_error_step,
+    }
+
+
+def _proof(record: ProofRecord) -> dict[str, Any]:
+    valid = [judgment for judgment in record.judgments if judgment.valid]
+    accepts = sum(judgment.first_error_step == -1 for judgment in valid)
+    annotation = record.annotation
+    labels = {}
+    if annotation is not None:
+        labels = {
+            "severity": SEVERITIES[severity_of(record)],
+            "first_fatal_error_step": annotation.first_fatal_error_step,
+            "recoverable_error_steps": ", ".join(map(str, annotation.recoverable_error_steps)),
+            "reviewer_comment": annotation.reviewer_comment,
+        }
+    return {
+        **_identity(record),
+        "subject": record.subject,
+        "policy": record.policy,
+        "complete": record.complete,
+        "generation_error": record.generation_error,
+        "steps": len(record.steps),
+        "score": record.score,
+        "accepts": accepts,
+        "rejects": len(valid) - accepts,
+        "invalid": len(record.judgments) - len(valid),
+        "neutralised": record.neutralised,
+        **labels,
+        "proof": "\n\n".join(record.steps),
+    }
+
+
+def _judgments(record: ProofRecord) -> Iterator[dict[str, Any]]:
+    for judgment in record.judgments:
+        row = {
+            **_identity(record),
+            "repeat": judgment.repeat,
+            "valid": judgment.valid,
+            "reason": judgment.reason,
+            "first_error_step": judgment.first_error_step,
+            "assessment": None if judgment.assessment is None else decode_field(judgment.assessment),
+            "errors": None if judgment.errors is None else decode_field(judgment.errors),
+        }
+        if judgment.valid and record.is_correct is not None:
+            row["polarity_right"] = (judgment.first_error_step == -1) == record.is_correct
+            row["step_right"] = judgment.first_error_step == record.first_error_step
+        if judgment.meta is not None:
+            row |= {
+                "meta_valid": judgment.meta.valid,
+                "meta_level": judgment.meta.level,
+                "meta_reason": judgment.meta.reason,
+            }
+        yield row
+
+
+def _call(line: CallLine) -> dict[str, Any]:
+    usage = normalise_usage(line.usage)
+    tokens = {}
+    if usage is not None:
+        tokens = {
+            "input_tokens": usage.input,
+            "cached_input_tokens": usage.cached_input,
+            "output_tokens": usage.output,
+            "reasoning_tokens": usage.reasoning,
+        }
+    return {name: getattr(line, name, None) for name in CALLS} | tokens

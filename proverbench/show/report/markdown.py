@@ -1,0 +1,157 @@
+"""A report as Markdown: for pull requests and READMEs."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from proverbench.metrics.shown import FOOTNOTES
+from proverbench.records import BENCHMARKS
+from proverbench.spending.money import used
+
+HEADLINE_ROWS = {
+    "prover": ("pessimistic", "pass_any_sample", "generation_failure_rate", "verifier_valid_rate"),
+    "verifier": (
+        "rough_bal_f1",
+        "rough_tpr",
+        "rough_tnr",
+        "rough_accuracy",
+        "balanced_accuracy",
+        "first_error_step_accuracy",
+        "meta_ver_bal_f1",
+        "meta_ver_tpr",
+        "meta_ver_tnr",
+        "verifier_valid_rate",
+        "meta_valid_rate",
+    ),
+}
+
+
+def render_markdown(head: Mapping[str, Any]) -> str:
+    """Markdown of a report's head (:attr:`proverbench.show.report.build.Report.head`)."""
+    return "\n".join(_lines(head)) + "\n"
+
+
+def _lines(head: Mapping[str, Any]) -> Iterator[str]:
+    for number, run in enumerate(head["runs"]):
+        if number:
+            yield ""
+        yield from _run(run)
+    for comparison in head["comparisons"]:
+        yield ""
+        yield from _comparison(comparison)
+    if head["published"] is not None:
+        yield ""
+        yield from _published(head)
+    yield ""
+    yield f"Scores are in percent, with 95 % intervals over problems; made by {head['made_by']}."
+
+
+def _run(run: Mapping[str, Any]) -> Iterator[str]:
+    yield f"### {BENCHMARKS[run['task']]}: {escape(run['name'])}" + ("" if run["complete"] else " (UNFINISHED)")
+    yield ""
+    models = {role["role"]: escape(role["model"]) for role in run["roles"]}
+    who = f"{models['verifier']} judges" + (f", {models['meta']} grades the explanations" if run["meta"] else "")
+    if run["task"] == "prover":
+        extent = f"{run['rows']} problems × {run['samples']} proofs × {run['repeats']} judgments"
+        yield f"{models['policy']} writes, {who}; {extent}."
+    else:
+        yield f"{who}; {run['rows']} proofs × {run['repeats']} judgments."
+    yield ""
+    splits = {name: split for name, split in run["splits"].items() if split["selected_rows"] or name == "all"}
+    rows = [["records", *(f"{s['completed_records']}/{s['expected_records']}" for s in splits.values())]]
+    rows += [
+        [f"`{metric}`", *(score(split, metric) for split in splits.values())]
+        for metric in HEADLINE_ROWS[run["task"]]
+        if any(metric in (split["metrics"] or ()) for split in splits.values())
+    ]
+    yield from _table(["", *map(escape, splits)], rows)
+    yield ""
+    yield from _footnotes(run)
+
+
+def _footnotes(run: Mapping[str, Any]) -> Iterator[str]:
+    for role, reasons in run["invalid"].items():
+        total, asked = sum(reasons.values()), run["asked"].get(role, 0)
+        if not total:
+            continue
+        listed = ", ".join(f"`{reason}` {count}" for reason, count in sorted(reasons.items(), key=lambda r: -r[1]))
+        share = f" ({100 * total / asked:.1f} %)" if asked else ""
+        yield f"- invalid, {role}: {total} of {asked}{share}: {listed}"
+    for role, count in run["missing"].items():
+        yield f"- unanswered, {role}: {count}"
+    if run["closed_unanswered"]:
+        yield f"- {run['closed_unanswered']} unanswered calls were closed as zero credit (`--final`)"
+    shown = {i["mark"] for split in run["splits"].values() for i in split["intervals"].values() if i is not None}
+    yield from (f"- {escape(text)}" for mark, text in FOOTNOTES.items() if mark in shown)
+    yield from (f"- {escape(warning)}" for warning in run["warnings"])
+    if spent := used(run["usage"], run["calls"]):
+        yield f"- used {escape(spent)}"
+    yield f"- run `{run['run_id'][:16]}`, data SHA-256 `{run['data_sha256'][:16]}`"
+
+
+def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:
+    yield f"#### {BENCHMARKS[comparison['task']]}, {escape(comparison['split'])}: paired differences"
+    yield ""
+    if comparison["reason"]:
+        yield f"Not compared: {escape(comparison['reason'])}"
+        return
+    yield from _table(
+        ["metric", "first", "second", "difference", "95 % interval", "p (Holm)", ""],
+        [
+            [
+                f"`{row['metric']}`",
+                escape(row["first"]),
+                escape(row["second"]),
+                f"{100 * row['difference']:+.1f}",
+                "–" if row["interval"] is None else _ends(row["interval"], "{:.1f} to {:.1f}"),
+                "< 0.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}",
+                escape(row["verdict"]),
+            ]
+            for row in comparison["pairs"]
+        ],
+    )
+    if comparison["warnings"]:
+        yield ""
+        yield from (f"- {escape(warning)}" for warning in comparison["warnings"])
+
+
+def _published(head: Mapping[str, Any]) -> Iterator[str]:
+    published = head["published"]
+    yield f"#### Published results ({published['source']})"
+    yield ""
+    yield "Not comparable with the runs above unless prompts, judge, repeats and problems are the published ones."
+    for name, why in published["differences"].items():
+        if why:
+            yield f"- {escape(name)}: {'; '.join(why)}"
+    yield ""
+    columns = [name for name in published["rows"][0] if name not in ("model", "group")]
+    yield from _table(
+        ["model", *columns],
+        [[escape(row["model"]), *(f"{100 * row[name]:.1f}" for name in columns)] for row in published["rows"]],
+    )
+
+
+def score(split: Mapping[str, Any], metric: str) -> str:
+    """``54.1 [45.9, 63.0]``; a dash where there is none."""
+    value = (split["metrics"] or {}).get(metric)
+    if value is None:
+        return "–"
+    interval = split["intervals"].get(metric)
+    return f"{100 * value:.1f}" + ("" if interval is None else _ends(interval, " [{:.1f}, {:.1f}]"))
+
+
+def _ends(interval: Mapping[str, Any], shape: str) -> str:
+    """Both ends in percent, with the interval's mark."""
+    return shape.format(100 * interval["low"], 100 * interval["high"]) + escape(interval["mark"])
+
+
+def _table(head: list[str], rows: list[list[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'|'.join(['---'] + ['---:'] * (len(head) - 1))}|"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def escape(text: str) -> str:
+    """Text that Markdown shows as it is: names of runs and models may hold anything."""
+    flat = " ".join(str(text).split())
+    return "".join(f"\\{c}" if c in "\\`*_[]<>|#~$!" else c for c in flat).replace("&", "&amp;")

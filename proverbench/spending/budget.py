@@ -1,0 +1,69 @@
+"""Tokens and money of a run: what its journal says was used, and whether a limit is reached."""
+
+from proverbench.inputs.config import Prices, read_saved
+from proverbench.records import GIVEN, AttemptLine, CallFacts, Facts, Manifest
+from proverbench.run.sources import MANIFEST, Sources
+from proverbench.spending.money import Budget, Spending
+from proverbench.spending.usage import normalise_usage
+
+
+class Spent:
+    """Adds up what a run's calls cost, over all its sessions.
+
+    Args:
+        manifest: Holds prices and limits; they are of the whole run.
+
+    Raises:
+        JournalError: If these prices are none.
+    """
+
+    def __init__(self, manifest: Manifest) -> None:
+        operation = manifest.operation
+        prices = {
+            role: read_saved(Prices, table, f"{MANIFEST}: operation.prices.{role}")
+            for role, table in (operation.get("prices") or {}).items()
+        }
+        self.priced = bool(prices)
+        """Whether the config states any price; without one, costs are not worth showing."""
+        self.budget = Budget(
+            max_cost_usd=operation.get("max_cost_usd"),
+            max_tokens_total=operation.get("max_tokens_total"),
+            roles={
+                role: Spending(prices=prices.get(role))
+                for role, identity in manifest.identity.roles.items()
+                if identity.kind != GIVEN
+            },
+        )
+
+    @classmethod
+    def of(cls, sources: Sources) -> "Spent":
+        """What the run at ``sources`` used so far."""
+        spent = cls(sources.manifest)
+        for line in sources.calls.facts():
+            spent.add(line)
+        return spent
+
+    def add(self, line: Facts) -> None:
+        """Count one line of the journal; lines that cost nothing are passed over."""
+        if isinstance(line, CallFacts | AttemptLine) and line.role in self.budget.roles:
+            spending = self.budget.roles[line.role]
+            if isinstance(line, CallFacts):
+                spending.add(normalise_usage(line.usage), abandoned=line.abandoned, batch=line.batch is not None)
+            else:
+                spending.lost(line.abandoned)
+
+    def words(self, wanted: dict[str, int]) -> list[str]:
+        """For the progress line, e.g. ``["120,000 tokens", "$0.42 of about $3.10"]``.
+
+        Args:
+            wanted: Role → calls that it will have answered at the end.
+        """
+        words = [f"{self.budget.tokens:,} tokens"]
+        if self.priced:
+            forecasts = [
+                spending.forecast(wanted.get(role, spending.calls)) for role, spending in self.budget.roles.items()
+            ]
+            known = [forecast for forecast in forecasts if forecast is not None]
+            cost = str(self.budget.cost)
+            words.append(f"{cost}, about ${sum(f.usd for f in known):.2f} in all" if known else cost)
+        return words

@@ -1,0 +1,394 @@
+"""`--executor ray` as its users run it, with Ray's part played in this process (tests/test_ray.py has the real one)."""
+
+import asyncio
+import json
+import sys
+import time
+import types
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from proverbench.ask.executors import cluster
+from proverbench.ask.executors.worker import ShardWorker
+from proverbench.endpoints.base import Outcome, Request
+from proverbench.endpoints.caller import EndpointCaller
+from proverbench.rehearse import Latency, Profile, Received
+from proverbench.rehearse.plays import Play, failure
+from tests.support import problem_rows, proof_rows, until, write_config, write_rows
+
+PROVER = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--samples", "2", "--verifier-repeats", "3")
+SLOW = Profile(latency=Latency("lognormal", 0.05, 0.5))
+
+
+class StandIn(types.ModuleType):
+    """As much of Ray as the driver uses; actors live in this process."""
+
+    class exceptions:  # noqa: N801 - Ray's name
+        class RayError(Exception):
+            pass
+
+        class RayActorError(RayError):
+            pass
+
+        class ActorUnavailableError(RayActorError):
+            pass
+
+    def __init__(self, *, cpus: int) -> None:
+        super().__init__("ray")
+        self.cpus = cpus
+        self.actors: list[_Handle] = []
+        self.most = 100
+        """Actors that there is room for, dead ones counted."""
+        self.never: set[int] = set()
+        """Numbers of actors that the cluster refuses to make."""
+        self.die_after: dict[int, int] = {}
+        """Number of an actor → how many messages it lives for."""
+        self.die_when: Callable[[ShardWorker], bool] = lambda worker: False
+        self.unavailable_at: dict[int, int] = {}
+        """Number of an actor → which of its messages finds the network down."""
+
+        self.clusters: dict[str, dict[str, float]] = {"auto": {"CPU": 2.0}}
+        """Address → resources of the cluster that is there; there is always room for one of its own."""
+        self.joined: list[str] = []
+        """Addresses, in order."""
+        self.left: list[str] = []
+        """Likewise."""
+
+    def init(self, *, address, resources=None, **options):
+        assert "runtime_env" not in options
+        self.joined.append(address)
+        if address == "local":
+            self.clusters["local"] = resources or {}
+        elif address not in self.clusters:
+            raise ConnectionError
+
+    def cluster_resources(self):
+        return self.clusters[self.joined[-1]]
+
+    def get_runtime_context(self):
+        return types.SimpleNamespace(gcs_address="10.0.0.1:6379")
+
+    def nodes(self):
+        return [{"Alive": True, "Resources": {"CPU": float(self.cpus)}}]
+
+    def remote(self, kind):
+        ray = self
+
+        class Kind:
+            def options(self, **options):
+                return self
+
+            def remote(self):
+                ray.actors.append(_Handle(ray, len(ray.actors), kind()))
+                return ray.actors[-1]
+
+        return Kind()
+
+    def kill(self, handle):
+        handle.die()
+
+    def shutdown(self):
+        self.left.append(self.joined[-1])
+
+
+class _Handle:
+    def __init__(self, ray: StandIn, number: int, worker: ShardWorker) -> None:
+        self.ray = ray
+        self.number = number
+        self.worker = worker
+        self.alive = True
+        self.messages = 0
+        self.living = asyncio.get_running_loop().create_task(self.live())
+
+    async def live(self):
+        """Until the loop ends; what the system does for a process that ends is done here then."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for caller in self.worker._callers.values():
+                await caller.aclose()
+
+    def __getattr__(self, name):
+        return types.SimpleNamespace(remote=lambda *arguments: self.call(name, *arguments))
+
+    async def call(self, name, *arguments):
+        await asyncio.sleep(0)
+        if self.number in self.ray.never:
+            raise self.ray.exceptions.RayError("the actor never ran")
+        if self.number >= self.ray.most:
+            await asyncio.Event().wait()  # the cluster has no room for it
+        if name == "exchange":
+            self.messages += 1
+            if self.messages == self.ray.die_after.get(self.number) or self.ray.die_when(self.worker):
+                self.die()
+            if self.messages == self.ray.unavailable_at.get(self.number):
+                raise self.ray.exceptions.ActorUnavailableError
+        if not self.alive:
+            raise self.ray.exceptions.RayActorError("died")
+        return await getattr(self.worker, name)(*arguments)
+
+    def die(self):
+        self.alive = False
+        if self.worker._fence is not None:
+            self.worker._fence.cancel()
+        for running in self.worker._running.values():
+            running.give_up()
+
+
+@pytest.fixture
+def ray(monkeypatch):
+    monkeypatch.setattr(cluster, "TICK_S", 0.02)
+    stand_in = StandIn(cpus=2)
+    monkeypatch.setitem(sys.modules, "ray", stand_in)
+    return stand_in
+
+
+@pytest.fixture
+def inputs(tmp_path, server):
+    write_rows(tmp_path / "problems.jsonl", problem_rows(12))
+    write_rows(tmp_path / "proofs.jsonl", proof_rows(12))
+    write_config(tmp_path / "config.toml", server.base_url, concurrency=8)
+    server.profile = SLOW
+    return tmp_path
+
+
+def derived(folder: str) -> tuple[bytes, bytes]:
+    return Path(folder, "records.jsonl").read_bytes(), Path(folder, "summary.json").read_bytes()
+
+
+def answered(folder: str) -> list[tuple]:
+    lines = map(json.loads, Path(folder, "calls.jsonl").read_bytes().splitlines())
+    return [(line["role"], line["id"], line["sample"], line["repeat"]) for line in lines if line["type"] == "call"]
+
+
+def worker_holds_the_last_call(worker: ShardWorker, server) -> bool:
+    in_flight = [caller.state.in_flight for caller in worker._callers.values()]
+    return server.stats()["requests"] > 60 and server.stats()["in_flight"].get("all") == 1 and in_flight == [1]
+
+
+def assert_equals_one_process(command, server, folder: str, *arguments: str) -> None:
+    assert not Path(folder, "shards").exists()
+    server.profile = Profile()
+    assert command(*arguments, "--output", "whole").code == 0
+    assert derived(folder) == derived("whole")
+
+
+class TestRuns:
+    def test_equals_one_process_and_holds_the_limit(self, command, inputs, server, ray):
+        async def together(received: Received) -> None:
+            """The first replies come when there are as many calls in flight as may be."""
+            await until(lambda: server.ledger.max_in_flight["all"] >= 8)
+
+        server.script = together
+        ended = command(*PROVER, "--executor", "ray", "--output", "r")
+        assert ended.code == 0, ended.err
+        assert len(ray.actors) == 2
+        assert all(handle.messages for handle in ray.actors)
+        assert server.stats()["max_in_flight"]["all"] == 8
+        assert server.stats()["asks_answered_more_than_once"] == 0
+        assert_equals_one_process(command, server, "r", *PROVER)
+
+    def test_verifierbench_with_meta_grows_on_the_cluster(self, command, inputs, server, ray):
+        asked = ("verify", "--data", "proofs.jsonl", "--config", "config.toml")
+        assert command(*asked, "--verifier-repeats", "2", "--output", "r").code == 0
+        ended = command("verify", "--resume", "r", "--verifier-repeats", "3", "--meta", "--executor", "ray")
+        assert ended.code == 0, ended.err
+        assert server.stats()["answered_by_role"] == {"verifier": 36, "meta": 36}
+        assert_equals_one_process(command, server, "r", *asked, "--verifier-repeats", "3", "--meta")
+
+    def test_given_proofs(self, command, inputs, server, ray):
+        write_rows(
+            inputs / "given.jsonl", [{"problem_id": f"p{i}", "sample": 0, "steps": [f"{i}.", "So."]} for i in range(12)]
+        )
+        asked = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--proofs", "given.jsonl")
+        assert command(*asked, "--executor", "ray", "--output", "r").code == 0
+        assert "policy" not in server.stats()["answered_by_role"]
+        assert_equals_one_process(command, server, "r", *asked)
+
+    def test_a_finished_run_needs_no_cluster(self, command, inputs, server, ray):
+        command(*PROVER, "--output", "r")
+        assert command("run", "--resume", "r", "--executor", "ray").code == 0
+        assert ray.actors == []
+
+    def test_a_limit_of_one_makes_one_worker(self, command, inputs, server, ray):
+        write_config(inputs / "config.toml", server.base_url, concurrency=1)
+        server.profile = Profile()
+        assert command(*PROVER, "--executor", "ray", "--output", "r").code == 0
+        assert server.stats()["max_in_flight"]["all"] == 1
+
+    def test_requests_a_minute_are_of_all_workers_together(self, command, inputs, server, ray, monkeypatch):
+        write_config(inputs / "config.toml", server.base_url, concurrency=8, more="requests_per_minute = 300\n")
+        server.profile = Profile()
+        asked: list[float] = []
+        call = EndpointCaller.call
+
+        async def noted(caller: EndpointCaller, request: Request) -> Outcome:
+            asked.append(time.monotonic())
+            return await call(caller, request)
+
+        monkeypatch.setattr(EndpointCaller, "call", noted)
+        once = ("--limit", "8", "--samples", "1", "--verifier-repeats", "2")
+        assert command(*PROVER, *once, "--executor", "ray", "--output", "r").code == 0
+        # Of 24 calls 4 may go at once, then 5 a second: 4 s. What is saved up once more while the machine is held up
+        # makes it 3.2 s at the least; where each worker took the whole limit for itself, it would be 1.4 s.
+        assert len(asked) == len(server.log) == 24
+        assert asked[-1] - asked[0] > 3
+
+
+class TestDisplay:
+    def test_a_pause_that_a_server_asks_for(self, command, inputs, server, ray, monkeypatch):
+        """What a worker reports is what the driver's progress line reads."""
+        seen: list[float] = []
+        tell = cluster.ClusterPipeline._tell
+
+        def look(pipeline: cluster.ClusterPipeline) -> None:
+            tell(pipeline)
+            seen.append(pipeline._cluster.endpoints["policy"].state.paused_until - time.monotonic())
+
+        monkeypatch.setattr(cluster.ClusterPipeline, "_tell", look)
+        answered = iter(range(10**6))
+        server.script = lambda received: failure(429, retry_after="1.5") if next(answered) < 40 else None
+        write_config(inputs / "config.toml", server.base_url, more="max_retries = 20\n")
+        assert command(*PROVER, "--executor", "ray", "--output", "r").code == 0
+        assert 0.3 < max(seen) <= 1.5
+
+
+class TestJoining:
+    def test_the_cluster_that_is_there(self, ray, command, inputs):
+        ended = command(*PROVER, "--executor", "ray", "--output", "r")
+        assert ended.code == 0
+        assert ray.joined == ["auto"]
+        assert "joined the Ray cluster at 10.0.0.1:6379" in ended.err
+
+    def test_none_is_there(self, ray, command, inputs):
+        del ray.clusters["auto"]
+        assert command(*PROVER, "--executor", "ray", "--output", "r").code == 0
+        assert ray.joined == ["auto", "local"]
+
+    def test_the_cluster_of_another_run_would_end_with_it(self, ray, command, inputs):
+        del ray.clusters["auto"]
+        command(*PROVER, "--executor", "ray", "--output", "a")
+        ray.clusters["auto"] = ray.clusters.pop("local")  # as another process finds it
+        ray.joined.clear()
+        ended = command(*PROVER, "--executor", "ray", "--output", "b")
+        assert ended.code == 0
+        assert ray.joined == ["auto", "local"]
+        assert ray.left == ["local", "auto", "local"], "the first run's own, the foreign one, the second run's own"
+        assert "is another run's and will end with it, so one is started on this machine alone" in ended.err
+
+
+class TestLosses:
+    def test_a_dead_workers_shards_are_resumed(self, command, inputs, server, ray):
+        ray.die_after = {0: 15}
+        ended = command(*PROVER, "--executor", "ray", "--output", "r")
+        assert ended.code == 0, ended.err
+        assert "is lost" in ended.err
+        assert len(ray.actors) == 3
+        assert len(answered("r")) == len(set(answered("r")))
+        assert server.stats()["max_in_flight"]["all"] <= 8
+        assert_equals_one_process(command, server, "r", *PROVER)
+
+    def test_one_that_was_done_already_resumes_them_when_no_other_can_start(self, command, inputs, server, ray):
+        seen = iter(range(1000))
+        server.script = lambda received: Play(delay_s=30) if next(seen) == 0 else None
+        # Whoever holds that call dies when there is nothing else to do.
+        ray.most = 2
+        ray.die_when = lambda worker: (
+            all(actor.alive for actor in ray.actors) and worker_holds_the_last_call(worker, server)
+        )
+        ended = command(*PROVER, "--executor", "ray", "--output", "r")
+        assert ended.code == 0, ended.err
+        assert "is lost" in ended.err
+        assert_equals_one_process(command, server, "r", *PROVER)
+
+    def test_a_message_that_is_lost_does_no_harm(self, command, inputs, server, ray):
+        ray.unavailable_at = {0: 3, 1: 5}
+        ended = command(*PROVER, "--executor", "ray", "--output", "r")
+        assert ended.code == 0, ended.err
+        assert len(ray.actors) == 2
+        assert_equals_one_process(command, server, "r", *PROVER)
+
+    def test_when_every_worker_dies_the_run_ends_and_can_be_resumed_anywhere(self, command, inputs, server, ray):
+        ray.die_after = dict.fromkeys(range(100), 4)
+        ended = command(*PROVER, "--executor", "ray", "--output", "r")
+        assert ended.code == 1
+        assert "workers in turn" in ended.err
+        assert ended.err.rstrip().endswith("proverbench run --resume r")
+        before = set(answered("r"))
+        server.reset()
+        assert command("run", "--resume", "r").code == 0
+        after = answered("r")
+        assert len(after) == len(set(after))
+        assert server.stats()["requests"] == len(after) - len(before)
+        assert_equals_one_process(command, server, "r", *PROVER)
+
+    @pytest.mark.parametrize("last", [6, 7, 12, 20])
+    def test_a_cluster_that_is_gone_ends_the_run(self, command, inputs, server, ray, monkeypatch, last):
+        """Both workers die; of those in their place one is refused and nothing is heard of the other."""
+        monkeypatch.setattr(cluster, "_DESERTED_S", 0.3)
+        ray.die_after, ray.never, ray.most = {0: 6, 1: last}, {2}, 3
+        ended = command(*PROVER, "--executor", "ray", "--output", "r")
+        assert ended.code == 1
+        assert "no worker is left on the Ray cluster" in ended.err
+        assert ended.err.rstrip().endswith("proverbench run --resume r")
+        assert not list(Path("r").glob("shards/*"))
+        assert command("run", "--resume", "r").code == 0
+        assert_equals_one_process(command, server, "r", *PROVER)
+
+
+class TestStops:
+    def test_a_fatal_fault_in_one_worker_stops_all(self, command, inputs, server, ray):
+        answered = iter(range(1000))
+        server.script = lambda received: failure(401) if next(answered) >= 30 else None
+        ended = command(*PROVER, "--executor", "ray", "--output", "r")
+        assert ended.code == 1
+        assert "endpoint 'here'" in ended.err
+        assert server.stats()["requests"] <= 30 + 2 * 8
+        server.script = None
+        assert command("run", "--resume", "r", "--executor", "ray").code == 0
+        assert_equals_one_process(command, server, "r", *PROVER)
+
+    def test_the_budget_is_of_all_workers_together(self, command, inputs, server, ray):
+        prices = "prices = { input = 1000.0, output = 1000.0 }\n"
+        write_config(inputs / "config.toml", server.base_url, concurrency=4, more=prices)
+        ended = command(*PROVER, "--executor", "ray", "--output", "r", "--max-cost", "5")
+        assert ended.code == 1
+        assert "--max-cost 5 reached" in ended.err
+        asked = server.stats()["requests"]
+        assert asked < 96
+        timing = json.loads(Path("r/timing.json").read_bytes())
+        spent = sum(role["cost_usd"] for role in timing["roles"].values())
+        assert spent >= 5
+        again = command("run", "--resume", "r", "--executor", "ray")  # what was spent counts
+        assert again.code == 1
+        assert server.stats()["requests"] - asked <= 12
+
+
+class TestBadInput:
+    def test_without_ray_one_line_says_how_to_install_it(self, command, inputs, server, monkeypatch):
+        monkeypatch.setitem(sys.modules, "ray", None)
+        ended = command(*PROVER, "--executor", "ray", "--output", "r")
+        assert ended.code == 2
+        assert ended.err.count("\n") == 1
+        assert "pip install 'proverbench[ray]'" in ended.err
+        assert not Path("r").exists()
+
+    def test_a_key_that_is_set_nowhere(self, command, inputs, server, ray):
+        write_config(inputs / "config.toml", server.base_url, more='api_key_env = "NO_SUCH_KEY_SET"\n')
+        ended = command(*PROVER, "--executor", "ray", "--output", "r")
+        assert ended.code == 2
+        assert "NO_SUCH_KEY_SET" in ended.err
+        assert not Path("r").exists()
+
+    def test_another_version_on_the_workers(self, command, inputs, server, ray, monkeypatch):
+        monkeypatch.setattr(cluster, "__version__", "0.0.1")
+        ended = command(*PROVER, "--executor", "ray", "--output", "r")
+        assert ended.code == 2
+        assert "install the same everywhere" in ended.err
+
+    def test_batches_need_no_cluster(self, command, inputs, server, ray):
+        ended = command(*PROVER, "--executor", "ray", "--batch", "policy", "--output", "r")
+        assert ended.code == 2
+        assert "--batch" in ended.err

@@ -1,0 +1,62 @@
+import re
+import shutil
+
+import pytest
+
+from proverbench.show.report.build import open_runs
+from proverbench.show.report.markdown import escape, render_markdown, score
+from tests.show.report.conftest import DATA
+
+
+def markdown(*runs, **options):
+    with open_runs(runs, **options) as report:
+        return render_markdown(report.head)
+
+
+def test_summary_of_a_run():
+    text = markdown(DATA / "prover")
+    assert text.startswith("### ProverBench: prover\n")
+    assert "policy-prover writes, verifier-prover judges; 13 problems × 2 proofs × 8 judgments." in text
+    assert re.search(r"\| `pessimistic` \| \d+\.\d \[\d+\.\d, \d+\.\d\]", text)
+    assert re.search(r"- invalid, verifier: \d+ of \d+ \(\d\.\d %\): `", text)
+    assert "not comparable with published tables" in text
+    tables = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({line.count("|") for line in tables}) == 1
+
+
+def test_several_runs_and_the_published_table(tmp_path):
+    shutil.copytree(DATA / "judge", tmp_path / "other")
+    text = markdown(DATA / "judge", tmp_path / "other", published=True)
+    assert "#### VerifierBench, all: paired differences" in text
+    assert "| no difference shown |" in text
+    assert "Not comparable with the runs above" in text
+    assert "| GPT-5.5-xhigh | 64.5 | 48.9 |" in text
+
+
+def test_an_unfinished_run_is_marked(tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(DATA / "prover", run)
+    lines = (run / "calls.jsonl").read_bytes().splitlines(keepends=True)
+    (run / "calls.jsonl").write_bytes(b"".join(lines[:20]))
+    text = markdown(run)
+    assert "### ProverBench: run (UNFINISHED)" in text
+    assert "- unanswered, verifier: " in text
+
+
+@pytest.mark.parametrize(
+    ("metrics", "interval", "expected"),
+    [
+        pytest.param(None, None, "–", id="incomplete"),
+        pytest.param({"m": None}, None, "–", id="undefined"),
+        pytest.param({"m": 0.541}, None, "54.1", id="no interval"),
+        pytest.param({"m": 0.5}, {"low": 0.4, "high": 0.61, "mark": ""}, "50.0 [40.0, 61.0]", id="bootstrap"),
+        pytest.param({"m": 1.0}, {"low": 0.9, "high": 1.0, "mark": "*"}, "100.0 [90.0, 100.0]\\*", id="wilson"),
+        pytest.param({"m": 0.5}, {"low": 0.4, "high": 0.6, "mark": "†"}, "50.0 [40.0, 60.0]†", id="too few"),
+    ],
+)
+def test_scores(metrics, interval, expected):
+    assert score({"metrics": metrics, "intervals": {"m": interval}}, "m") == expected
+
+
+def test_names_stay_text():
+    assert escape("a|b\n<b> *x* [y](z)") == "a\\|b \\<b\\> \\*x\\* \\[y\\](z)"

@@ -1,0 +1,136 @@
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from proverbench.show.report.serve import Followed, make_server
+from tests.show.report.conftest import DATA
+
+
+@contextmanager
+def serving(*runs) -> Iterator[str]:
+    followed = Followed(runs)
+    server = make_server(followed, 0)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+        followed.close()
+
+
+def get(url, **headers):
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as reply:
+        return reply.read().decode()
+
+
+def test_it_answers_localhost_only_and_only_what_there_is():
+    with serving(DATA / "prover") as origin:
+        assert "<title>proverbench · prover</title>" in get(origin)
+        version = get(f"{origin}/version")
+        head = json.loads(get(f"{origin}/model.json"))
+        assert head["version"] == version
+        assert head["live"]
+        assert json.loads(get(f"{origin}/chunk/0.json?v={version}"))["proofs"]
+        for path, headers, status in (
+            ("/", {"Host": "evil.example:80"}, 403),
+            ("/version", {"Host": "localhost"}, 403),
+            ("/chunk/99.json?v=" + version, {}, 410),
+            ("/chunk/0.json?v=old", {}, 410),
+            ("/../manifest.json", {}, 404),
+            ("/calls.jsonl", {}, 404),
+        ):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                get(origin + path, **headers)
+            assert refused.value.code == status
+            refused.value.close()
+
+
+def test_the_page_follows_a_run_that_is_still_going(opened, tmp_path):
+    run = tmp_path / "going"
+    shutil.copytree(DATA / "prover", run)
+    lines = (DATA / "prover" / "calls.jsonl").read_bytes().splitlines(keepends=True)
+    (run / "calls.jsonl").write_bytes(b"".join(lines[:60]))
+    with serving(run) as origin:
+        page = opened(f"{origin}/", "#/")
+        assert page.text(".chip.bad") == "UNFINISHED"
+        assert "follows the run" in page.text(".callout.bad")
+        (run / "calls.jsonl").write_bytes(b"".join(lines))
+        page.until(lambda: page.page.locator(".chip.good").count() == 1)
+        page.page.get_by_role("link", name="Proofs", exact=True).click()
+        page.page.wait_for_selector(".judgments")
+
+
+def descriptors() -> int:
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+def test_a_run_that_is_damaged_or_gone_is_told_until_it_is_whole_again(tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(DATA / "prover", run)
+    whole = (run / "calls.jsonl").read_bytes()
+    with serving(run) as origin:
+        version = get(f"{origin}/version")
+        before = descriptors()
+
+        def answer() -> tuple[int, str]:
+            try:
+                return 200, get(f"{origin}/version")
+            except urllib.error.HTTPError as refused:
+                with refused as reply:
+                    return reply.code, reply.read().decode()
+
+        def wait_for(code: int, words: str = "") -> str:
+            """It looks at a run again only once a while has passed."""
+            deadline = time.monotonic() + 30
+            while (found := answer())[0] != code or words not in found[1]:
+                assert time.monotonic() < deadline, found
+            return found[1]
+
+        (run / "calls.jsonl").write_bytes(whole + b"nonsense\n")
+        wait_for(503, "not a line of a run's calls")
+        assert {answer()[0] for _ in range(20)} == {503}
+        run.rename(tmp_path / "elsewhere")
+        wait_for(503, "does not exist")
+        assert {answer()[0] for _ in range(20)} == {503}
+        assert descriptors() < before + 20, "forty polls that leak two each would hold eighty"
+        (tmp_path / "elsewhere").rename(run)
+        (run / "calls.jsonl").write_bytes(whole)
+        assert wait_for(200) != version
+        prompt = run / "prompts" / "verifier.txt"
+        original = prompt.read_bytes()
+        for edited, wanted in ((original + b"!", "is not the prompt"), (b"\xff", "is not UTF-8")):
+            prompt.write_bytes(edited)
+            (run / "calls.jsonl").write_bytes(whole)
+            wait_for(503, wanted)
+            prompt.write_bytes(original)
+            wait_for(200)
+
+
+def test_a_port_that_is_taken_is_told(command):
+    with serving(DATA / "judge") as origin:
+        ended = command("view", DATA / "judge", "--port", origin.rsplit(":", 1)[1])
+    assert ended.code == 2
+    assert "--port" in ended.err
+
+
+def test_ctrl_c_ends_it_in_peace():
+    arguments = [sys.executable, "-m", "proverbench", "view", str(DATA / "judge"), "--port", "0"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline().startswith("http://127.0.0.1:")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+        assert process.stderr.read() == ""

@@ -1,0 +1,53 @@
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proverbench.redact import Redactor
+
+KEY = "sk-proj-Ab3/xYz+91_q-77fGh=="
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"bad key {KEY}!",
+        f"bad key {quote(KEY, safe='')}!",
+        f"bad key {KEY[:10]}...{KEY[-6:]}",
+        f"twice {KEY} {KEY}{KEY}",
+        f"Authorization: Bearer {KEY}",
+        f"http://u:{KEY}@host/?key={KEY}",
+    ],
+)
+def test_no_piece_of_a_secret_is_left(text):
+    said = Redactor([KEY])(text)
+    assert not any(KEY[at : at + 6] in said for at in range(len(KEY) - 5))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Bearer abcdef123", "[redacted]"),
+        ("GET https://joe:pw@host/v1", "GET https://[redacted]host/v1"),
+        ("https://host/v1?key=abc&n=1", "https://host/v1?key=[redacted]&n=1"),
+        ("Incorrect key sk-ab***yz given", "Incorrect key [redacted] given"),
+        ("the model does not exist", "the model does not exist"),
+        ("monkey=banana, x@y", "monkey=banana, x@y"),
+    ],
+)
+def test_what_looks_like_a_secret_goes_too(text, said):
+    assert Redactor()(text) == said
+
+
+def test_the_rest_of_a_message_stays():
+    assert Redactor(["tenant-77"])("project tenant-77 has no credit") == "project [redacted] has no credit"
+
+
+def test_empty_secrets_change_nothing():
+    assert Redactor(["", ""])("hello") == "hello"
+
+
+@given(st.text(min_size=6, max_size=40), st.text(max_size=80), st.text(max_size=80))
+def test_never_in_the_result(secret, before, after):
+    assert secret not in Redactor([secret])(before + secret + after).replace("[redacted]", "")
