@@ -483,7 +483,8 @@ def _checked(task_folder: Path, work: Path | None) -> "Check":
 
 def _kernel(heartbeats: int, time_s: int, memory_mb: int) -> "LeanKernel | None":
     """Lean's kernel with some limits; None where it is not installed."""
-    from proverbench.compression.kernel import LeanKernel, Limits, find_library
+    from proverbench.compression.kernel import LeanKernel, find_library
+from proverbench.compression.limits import Limits
 
     library = find_library()
     return None if library is None else LeanKernel(library, Limits(heartbeats, time_s, memory_mb))

@@ -8,7 +8,8 @@ from proverbench.compression.authoring import Order, make_task, write_task
 from proverbench.compression.building import read_header
 from proverbench.compression.checking import axioms_of, check_export, check_sources
 from proverbench.compression.export import read_export
-from proverbench.compression.kernel import LeanKernel, Limits, find_library
+from proverbench.compression.kernel import LeanKernel, find_library
+from proverbench.compression.limits import Limits
 from proverbench.compression.tasks import Task, load_task, load_work, render_task, shipped_tasks, task_from_files
 from proverbench.errors import DataError
 

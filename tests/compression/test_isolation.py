@@ -7,7 +7,7 @@ import pytest
 
 from proverbench.compression import isolation as module
 from proverbench.compression.isolation import Isolation, find_isolation, run_apart
-from proverbench.compression.kernel import StoppedError
+from proverbench.compression.limits import StoppedError
 from tests.support import wait_for
 
 MEANS = ["user namespaces", "bubblewrap"]

@@ -7,7 +7,8 @@ import pytest
 
 from proverbench.compression.charges import charge
 from proverbench.compression.export import read_export, write_export
-from proverbench.compression.kernel import LeanKernel, Limits, StoppedError, find_library
+from proverbench.compression.kernel import LeanKernel, find_library
+from proverbench.compression.limits import Limits, StoppedError
 from proverbench.compression.olean import read_oleans
 from proverbench.compression.structure import check_structure
 from proverbench.errors import DataError

@@ -20,7 +20,8 @@ LAKE = """#!{python}
 import os, subprocess, sys
 from pathlib import Path
 from proverbench.compression.building import compile_order
-from proverbench.compression.kernel import LeanKernel, Limits, find_library
+from proverbench.compression.kernel import LeanKernel, find_library
+from proverbench.compression.limits import Limits
 out = Path(".lake/build/lib/lean").resolve()
 if sys.argv[1] == "env":
     os.environ["LEAN_PATH"] = str(out)
