@@ -4,7 +4,7 @@ from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proverbench.cli.common import OutputError, discard_unwritten, say
+from proverbench.cli.streams import OutputError, discard_unwritten, say
 from proverbench.metrics.shown import footnotes
 from proverbench.records import BENCHMARKS, SplitSummary, Summary
 
