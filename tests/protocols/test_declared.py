@@ -150,7 +150,7 @@ def test_reading_json_takes_linear_time(piece: str) -> None:
     ],
 )
 def test_a_faulty_file_is_refused(text: str, expected: str) -> None:
-    with pytest.raises(ConfigError, match="f.toml") as caught:
+    with pytest.raises(ConfigError, match=r"f\.toml") as caught:
         declare(text, "f.toml")
     assert expected in str(caught.value)
 
