@@ -84,12 +84,8 @@ def test_a_replay_of_it_asks_what_it_asked(command, older):
 
 
 def test_proofs_of_it_are_judged_anew_as_they_were(command, older, server):
-    Path("replay.toml").write_text(
-        '[policy]\nkind = "replay"\nrun = "old"\n'
-        f'[verifier]\nmodel = "another"\nbase_url = "{server.base_url}"\n'
-            'api_key_env = ""\n', ""
-        )
-    )
+    judge = f'[verifier]\nmodel = "another"\nbase_url = "{server.base_url}"\n'
+    Path("replay.toml").write_text(f'[policy]\nkind = "replay"\nrun = "old"\n{judge}')
     assert command(*RUN[:4], "replay.toml", *RUN[5:], "--output", "again").code == 0
     assert steps_of(Path("again")) == steps_of(older)
 
