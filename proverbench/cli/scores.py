@@ -38,6 +38,8 @@ def _print(summary: Summary, path: Path) -> None:
     from proverbench.cli.tables import console as console_for_results
     from proverbench.cli.tables import fits
     from proverbench.run.folder import TIMING
+    from proverbench.run.reading import older_format
+    from proverbench.run.sources import read_manifest
     from proverbench.spending.money import used
 
     console = console_for_results()
@@ -64,6 +66,8 @@ def _print(summary: Summary, path: Path) -> None:
         console.print(f"{summary.closed_unanswered} unanswered calls were closed as zero credit (--final)")
     for warning in summary.warnings:
         console.print(f"note: {warning}")
+    if (older := older_format(read_manifest(path))) is not None:
+        console.print(f"note: {older}")
     if spent := used(summary.usage, msgspec.json.decode((path / TIMING).read_bytes())["roles"]):
         console.print(f"used {spent}")
     console.print(f"saved in {path}: summary.json, records.jsonl, calls.jsonl, timing.json", soft_wrap=True)

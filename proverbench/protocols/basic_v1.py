@@ -68,7 +68,6 @@ _FIELD_TAGS = {
 }
 _INDEX = re.compile(rf"-?\d{{1,{MAX_INDEX_DIGITS}}}+")
 _LEVEL = re.compile(r"<level\s*+>\s*+(\w++)\s*+</level\s*+>", re.IGNORECASE)
-_LEVEL_NAMES = [(name, re.compile(name, re.IGNORECASE)) for name in LEVEL_SCORES]
 
 
 def check_finish(finish_reason: str | None, kind: str, accept_missing: bool = False) -> None:
@@ -97,21 +96,28 @@ def final_text(text: str) -> str:
     return text.strip()
 
 
-def read_steps(text: str) -> list[str]:
+def read_steps(text: str, *, strip_start: bool = True) -> list[str]:
     """The steps that can be read of a reply, also of one that is invalid; empty when there are none.
 
-    Only the end of a step is stripped (rule 3): white space after an opening tag is part of the step.
+    Args:
+        text: The reply.
+        strip_start: As for :func:`parse_steps`.
     """
-    return _steps(final_text(text))
+    return _steps(final_text(text), strip_start)
 
 
-def parse_steps(text: str) -> list[str]:
-    """The steps of a proof, at least one, none of them empty (rules 2 and 3).
+def parse_steps(text: str, *, strip_start: bool = True) -> list[str]:
+    """The steps of a proof, at least one, none of them empty (rules 2 and 3), without white space at either end.
+
+    Args:
+        text: The reply.
+        strip_start: False keeps the white space after an opening tag, as runs of format version 1 did. How many
+            steps there are never depends on it.
 
     Raises:
         InvalidReply: ``empty_final_answer`` or ``no_proof_steps``.
     """
-    steps = _steps(_answer(text))
+    steps = _steps(_answer(text), strip_start)
     if not steps:
         raise InvalidReply("no_proof_steps")
     return steps
@@ -140,9 +146,10 @@ def parse_level(text: str) -> str:
     matches = _LEVEL.finditer(_answer(text))
     match = next(matches, None)
     if match is not None and next(matches, None) is None:
-        for name, pattern in _LEVEL_NAMES:
-            if pattern.fullmatch(match[1]):
-                return name
+        # Capitals, and not IGNORECASE: to that, "İ" (U+0130) is an I; to the published evaluator it is none.
+        level = match[1].upper()
+        if level in LEVEL_SCORES:
+            return level
     raise InvalidReply("bad_level")
 
 
@@ -153,12 +160,12 @@ def _answer(text: str) -> str:
     return answer
 
 
-def _steps(answer: str) -> list[str]:
+def _steps(answer: str, strip_start: bool) -> list[str]:
     # Without a '>' ahead no tag can match; ending the search at the last one keeps '<step<step<step…' linear.
     opens = list(_OPEN_STEP.finditer(answer, 0, answer.rfind(">") + 1))
     ends = [match.start() for match in opens[1:]] + [len(answer)]
     pieces = (_without_tail(answer[match.end() : end]) for match, end in zip(opens, ends, strict=False))
-    return [piece for piece in pieces if piece]
+    return [piece.lstrip() if strip_start else piece for piece in pieces if piece]
 
 
 def _without_tail(piece: str) -> str:

@@ -71,6 +71,17 @@ ASPECTS: tuple[Aspect, ...] = (
     Aspect("task", lambda m: m.identity.task, "refuses", "refuses", "they are different benchmarks"),
     Aspect("protocol", lambda m: m.identity.protocol, "refuses", "refuses", "replies were read by other rules"),
     Aspect(
+        "steps",
+        lambda m: (
+            "stripped on both sides"
+            if m.strips_steps or m.identity.task == "verifier"
+            else "white space kept at the start"
+        ),
+        "warns",
+        "compared",
+        "the judge saw other white space around steps; runs of format version 1 kept it (docs/run-format.md)",
+    ),
+    Aspect(
         "repeats",
         lambda m: m.extent.verifier_repeats,
         "refuses",

@@ -75,7 +75,7 @@ def build_record(sources: Sources, proof: int, observe: Callable[[CallLine], Non
             return ProofRecord(**common, complete=False)
         line = sources.calls.call_at(offset)
         see(line)
-        generation = read_generation(line, policy)
+        generation = read_generation(line, policy, strip_start=manifest.strips_steps)
         common["steps"] = generation.steps
         if generation.error is not None:
             return ProofRecord(**common, generation_error=generation.error, score=0.0)
@@ -301,6 +301,7 @@ class Summariser:
             task=manifest.identity.task,
             complete=parts["all"].complete,
             run_id=manifest.run_id,
+            protocol=manifest.identity.protocol,
             scored_by=SCORED_BY,
             splits=parts,
             invalid={role: dict(sorted(found.items())) for role, found in self._invalid.items() if role in roles},

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from proverbench.errors import RunMismatchError
+from proverbench.errors import PromptError, RunMismatchError
 from proverbench.inputs.data import splits
 from proverbench.metrics.agreement import human_agreement, repeat_agreement, step_confusion
 from proverbench.metrics.arrays import JudgmentArrays
@@ -565,10 +565,10 @@ def _call(line: CallLine | None) -> dict[str, Any]:
 
 
 def _prompt(folder: RunFolder, key: CallKey) -> str | None:
-    """The exact prompt; None where the run cannot tell it (an imported run without its template)."""
+    """The exact prompt; None where the run cannot tell it (an imported run without its template, another was sent)."""
     try:
         return folder.prompt(key)
-    except KeyError:
+    except (KeyError, PromptError):
         return None
 
 
