@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from proverbench.cli.tables import ValueCell
 
-_COUNTS = {"problems", "proofs", "correct_proofs", "incorrect_proofs"}
-
 
 def print_scores(summary: Summary, path: Path) -> bool:
     """Scores with intervals, what is missing or invalid, warnings, and where everything is; on stdout.
@@ -90,6 +88,6 @@ def _cell(split: SplitSummary, metric: str, with_interval: bool) -> "str | Value
     if split.metrics is None:
         return "incomplete"
     value = split.metrics.get(metric)
-    if metric in _COUNTS and value is not None:
+    if isinstance(value, int):  # a count
         return str(value)
     return with_ends(value, (split.intervals or {}).get(metric) if with_interval else None)
