@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors, say
+from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
+from proverbench.cli.streams import say
 
 
 @click.command(cls=HandlesErrors, name="report", context_settings={"help_option_names": ["-h", "--help"]})

@@ -325,7 +325,7 @@ def call_page(call: Call, columns: int) -> str:
     ]
     lines = [line for label, text in facts for line in beside(f"{label:<12}", text, columns)]
     parts = ["\n".join([click.style(rule(f"Call {one_line(call.key.text)}", columns), bold=True), *lines])]
-    parts.append(section("Prompt", call.prompt if call.prompt is not None else "(it cannot be known here)", columns))
+    parts.append(section("Prompt", call.prompt if call.prompt is not None else f"({call.prompt_unknown})", columns))
     if call.line is not None:
         if call.line.reasoning:
             parts.append(section("Reasoning, kept apart and never read for a verdict", call.line.reasoning, columns))

@@ -13,7 +13,6 @@ from proverbench.run.folder import RunFolder
 from tests.support import SHARED
 
 RUNS = SHARED / "data" / "published-run"
-pytestmark = pytest.mark.skipif(not RUNS.is_dir(), reason="the shared data are not at hand")
 COMPLETE = ("prover", "verifier", "verifier-meta")
 
 
