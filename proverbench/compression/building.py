@@ -122,9 +122,7 @@ def compile_order(files: Mapping[str, bytes]) -> list[str]:
     return order
 
 
-def compile_files(
-    files: Mapping[str, bytes], kernel: LeanKernel, given: Mapping[str, bytes] | None = None
-) -> Compiled:
+def compile_files(files: Mapping[str, bytes], kernel: LeanKernel, given: Mapping[str, bytes] | None = None) -> Compiled:
     """Compile self-contained files, each in a stage of its own that sees no other source.
 
     Args:

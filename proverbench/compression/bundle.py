@@ -40,10 +40,17 @@ _Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 def tracks_of(kind: Kind, minutes: float | None) -> list[Track]:
     """The tracks that a run counts on: an agent's with the minutes it took, within their budgets; open always."""
-    timed = kind == "agent" and minutes is not None and minutes > 0
-    return [
-        track for track, budget in BUDGETS.items() if budget is None or (timed and minutes is not None and minutes <= budget)
-    ]
+    took = minutes if kind == "agent" and minutes else math.inf
+    return [track for track, budget in BUDGETS.items() if budget is None or 0 < took <= budget]
+
+
+def track_of(given: str, minutes: float | None) -> tuple[Kind, Track]:
+    """What ``--track`` means: the kind of run, and the narrowest track that it is handed in for."""
+    if given in ("record", "open"):
+        return "record", "open"
+    if given == "agent":
+        return "agent", min(tracks_of("agent", minutes), key=lambda track: BUDGETS[track] or math.inf)
+    return "agent", "agent-60" if given == "agent-60" else "agent-120"
 
 
 def name_fault(name: str) -> str | None:

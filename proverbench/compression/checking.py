@@ -123,9 +123,7 @@ def check_sources(
     background = compile_background(task, kernel)
     own = compile_files(sources, kernel, background.oleans)
     if own.problems:
-        return Check(
-            task, "invalid", own.problems, kernel.name, kernel.isolation.said, sources=sources, log=own.log
-        )
+        return Check(task, "invalid", own.problems, kernel.name, kernel.isolation.said, sources=sources, log=own.log)
     answer, terms = kernel.judge(
         {"op": "check", "background": list(background.oleans), "own": list(own.oleans)},
         [task.toml, *background.oleans.values(), *own.oleans.values()],

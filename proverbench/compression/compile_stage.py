@@ -1,8 +1,8 @@
 """Stage 2: a program runs on a participant's files where nothing else is: passed to ``python -c`` inside the sandbox.
 
 Standard library only. Standard input: 8 bytes with the length of a JSON object, the object, the files' bytes. It holds
-``files`` (paths and sizes), ``argv`` (the program), ``result`` (the file that it writes; null: its standard output), and
-``lean_path`` (folders with compiled modules). Standard output: 8 bytes with a length, a JSON object (``status``,
+``files`` (paths and sizes), ``argv`` (the program), ``result`` (the file that it writes; null: its standard output),
+and ``lean_path`` (folders with compiled modules). Standard output: 8 bytes with a length, a JSON object (``status``,
 ``messages``, ``size``, ``full``), the result's bytes. What a hostile file makes of this is its author's claim.
 """
 

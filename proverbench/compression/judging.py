@@ -97,9 +97,7 @@ def _read(question: dict[str, Any], blobs: Sequence[bytes]) -> tuple[Export, lis
         named = {name for path, data in zip(question["own"], blobs[2:], strict=True) for name in _declared(path, data)}
         return export, sorted({export.name_text(name) for name in export.constants()} - named)
     paths = [*question["background"], *question["own"]]
-    export, modules = read_oleans(
-        [(module_name(path), data) for path, data in zip(paths, blobs[1:], strict=True)]
-    )
+    export, modules = read_oleans([(module_name(path), data) for path, data in zip(paths, blobs[1:], strict=True)])
     count = len(question["background"])
     provided = {name for module in modules[:count] for name in module.constants}
     again = sorted(provided & {name for module in modules[count:] for name in module.constants})
@@ -134,9 +132,7 @@ def _share(question: dict[str, Any], blobs: Sequence[bytes], kernel: LeanKernel)
     spec = parse_task(blobs[0], source="task.toml")
     export = read_export_lines(blobs[1].splitlines(keepends=True), source="terms")
     shared = share(export, spec.targets, [*question["provided"], *spec.background], kernel)
-    both = [
-        {"count": version.charge.count, "lets": version.lets} for version in (shared.everything, shared.paying)
-    ]
+    both = [{"count": version.charge.count, "lets": version.lets} for version in (shared.everything, shared.paying)]
     problems = [f"{problem.declaration}: {problem.message}" for problem in shared.problems]
     return {"before": shared.before, "both": both, "problems": problems}, write_export(shared.paying.export)
 

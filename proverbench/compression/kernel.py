@@ -253,7 +253,9 @@ class LeanKernel:
     def _left(self) -> float:
         return max(self._deadline - time.monotonic(), 0.01)
 
-    def _stage(self, command: Sequence[str], stdin: bytes, visible: Sequence[Path], most: int, limits: Limits | None = None) -> Finished:
+    def _stage(
+        self, command: Sequence[str], stdin: bytes, visible: Sequence[Path], most: int, limits: Limits | None = None
+    ) -> Finished:
         isolation, limits, left = self.isolation, limits or self.limits, self._left()
         try:
             if isolation.means is not None:

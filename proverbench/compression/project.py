@@ -78,9 +78,7 @@ class ProjectBuild:
     log: tuple[str, ...] = ()
 
 
-def fetch_project(
-    project: Mapping[str, bytes], originals: Mapping[str, bytes], folder: Path, *, time_s: int
-) -> None:
+def fetch_project(project: Mapping[str, bytes], originals: Mapping[str, bytes], folder: Path, *, time_s: int) -> None:
     """Fetch a project's packages and build it as its organiser made it, with the user's own `lake`, unconfined.
 
     A lakefile is a program, and so are the packages that it names: the organiser's, never a participant's, whose
@@ -113,9 +111,7 @@ def find_toolchain(folder: Path) -> Toolchain:
     return Toolchain([str(prefix / "bin" / "lean")], lean_path, [prefix, *lean_path])
 
 
-def build_project(
-    sources: Mapping[str, bytes], names: Sequence[str], folder: Path, kernel: LeanKernel
-) -> ProjectBuild:
+def build_project(sources: Mapping[str, bytes], names: Sequence[str], folder: Path, kernel: LeanKernel) -> ProjectBuild:
     """Build a participant's files on what was fetched, offline, and export what some constants reach.
 
     Every file is compiled in a stage of its own, and exported in another: loading compiled files runs their
@@ -143,9 +139,7 @@ def build_project(
     modules = [module_name(path) for path in oleans]
     files = {PurePosixPath(path).with_suffix(".olean").as_posix(): data for path, data in oleans.items()}
     seeing = replace(toolchain, visible=[*toolchain.visible, exporter.parent])
-    claim = read_claim(
-        "lean4export", kernel.run_program([str(exporter), *modules, "--", *names], files, None, seeing)
-    )
+    claim = read_claim("lean4export", kernel.run_program([str(exporter), *modules, "--", *names], files, None, seeing))
     if claim is None or claim.status != 0 or claim.result is None:
         said = "nothing that can be read" if claim is None else shown(claim.messages)
         return ProjectBuild(oleans, problems=(f"lean4export did not export it: {said}",))

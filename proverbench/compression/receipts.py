@@ -11,9 +11,9 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from proverbench.compression.bundle import Bundle
+from proverbench.compression.bundle import BUDGETS, Bundle, Kind
 from proverbench.compression.hashing import sha256_hex
 from proverbench.errors import DataError
 
@@ -236,6 +236,11 @@ def _require_types(parts: Mapping[str, Any]) -> None:
         isinstance(problem, str) for problem in parts["verdict"]["problems"]
     ):
         raise TypeError("verifier.kernel or verdict.problems is no text")
+    submission = parts["submission"]
+    if submission["kind"] not in get_args(Kind) or submission["track"] not in BUDGETS:
+        raise ValueError("submission.kind or submission.track is none of those that there are")
+    if not isinstance(submission["minutes"], int | float | None) or isinstance(submission["minutes"], bool):
+        raise TypeError("submission.minutes is no number")
     for count in (parts["scores"]["count"], parts["scores"]["original_count"]):
         _require_count(count)
 

@@ -1,4 +1,7 @@
-"""The rules of a check, on kernel terms: statements, definitions, background, axioms, names (docs/compression-metrics.md)."""
+"""The rules of a check, on kernel terms: statements, definitions, background, axioms, names.
+
+They are docs/compression-metrics.md's.
+"""
 
 from collections.abc import Collection, Iterable
 
@@ -44,10 +47,11 @@ def frozen_problems(spec: TaskFile, export: Export, provided: Collection[str], k
         return [*problems, *rejected]
     pinned = names_of(erased, provided)
     erased_names = {erased.name_text(name): name for name in erased.constants()}
-    for name in present:
-        if definition_hash(erased, erased_names[name], pinned) != spec.frozen[name]:
-            problems.append(f"frozen definition changed: {name}, or something that it rests on")
-    return problems
+    return problems + [
+        f"frozen definition changed: {name}, or something that it rests on"
+        for name in present
+        if definition_hash(erased, erased_names[name], pinned) != spec.frozen[name]
+    ]
 
 
 def erase_proofs(

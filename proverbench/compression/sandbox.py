@@ -2,8 +2,8 @@
 
 Standard library only, as it is run by path before anything else is visible: ``python sandbox.py SPEC COMMAND…`` with a
 JSON object of ``scratch`` (an empty folder), ``readonly`` (paths to show), ``memory_mb``, ``processes``, ``seconds``,
-``file_mb``, ``disk_mb``, ``stack_mb``, ``cwd`` and ``filter`` (a seccomp program in hexadecimal). Exit status 113 means that the
-system does not allow it; nothing was run then.
+``file_mb``, ``disk_mb``, ``stack_mb``, ``cwd`` and ``filter`` (a seccomp program in hexadecimal). Exit status 113
+means that the system does not allow it; nothing was run then.
 """
 
 import contextlib

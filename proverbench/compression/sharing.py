@@ -10,7 +10,6 @@ Nothing here recurses: proofs may be deeper than Python's stack.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import msgspec
 
