@@ -16,7 +16,7 @@ from proverbench.endpoints.batch import BatchClients
 from proverbench.endpoints.factory import close_callers, open_callers
 from proverbench.errors import ConfigError, ProverBenchError
 from proverbench.inputs.config import Config, load_config
-from proverbench.records import CallLine, Manifest, Problem, Proof, ProofRecord, Role, Row, Task
+from proverbench.records import AttemptLine, CallLine, Manifest, Problem, Proof, ProofRecord, Role, Row, Task
 from proverbench.run.derive import build_record
 from proverbench.run.folder import begin_derived, update_derived, write_derived
 from proverbench.run.session import Session
@@ -160,7 +160,7 @@ async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord
         session.reopen_closed()
         spent = Spent.of(session.sources)
 
-        def heed_budget(line: CallLine | None = None) -> None:
+        def heed_budget(line: CallLine | AttemptLine | None = None) -> None:
             if line is not None:
                 spent.add(line)
             exceeded = spent.budget.exceeded()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from proverbench.ask.prepare import Prepared
     from proverbench.endpoints.base import Caller
     from proverbench.endpoints.batch import BatchClients
-    from proverbench.records import CallLine, Summary
+    from proverbench.records import AttemptLine, CallLine, Summary
     from proverbench.run.session import Draft, Session
     from proverbench.run.sources import Sources
 
@@ -371,7 +371,7 @@ class _Execution:
             return "interrupted" if self._signal == signal.SIGINT else "terminated"
         return self._pipeline.reason or "done"
 
-    def _on_answer(self, line: "CallLine") -> None:
+    def _on_answer(self, line: "CallLine | AttemptLine") -> None:
         self._spent.add(line)
         self._heed_budget()
 
