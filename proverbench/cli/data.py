@@ -9,8 +9,9 @@ from typing import Any
 import click
 import msgspec
 
-from proverbench.cli.common import EXIT_BAD_INPUT, EXIT_COMPLETE, EXIT_INCOMPLETE, CommandGroup, echo, echo_json, say
+from proverbench.cli.common import EXIT_BAD_INPUT, EXIT_COMPLETE, EXIT_INCOMPLETE, CommandGroup
 from proverbench.cli.pages import WIDTH, beside, cut, page, printable, section
+from proverbench.cli.streams import echo, echo_json, say
 from proverbench.errors import DataError
 from proverbench.inputs.data import (
     Dataset,

@@ -123,16 +123,16 @@ def _write_latex(
     runs: "dict[str, LoadedRun]", output: Path | None, splits: tuple[str, ...], metrics: tuple[str, ...], force: bool
 ) -> None:
     from proverbench.errors import UserInputError
+    from proverbench.metrics.registry import known_metric
     from proverbench.run.journal import write_whole
-    from proverbench.show.exporting import HEADINGS, latex_table
+    from proverbench.show.exporting import latex_table
 
     there = list(dict.fromkeys(split for run in runs.values() for split in run.summary.splits))
     for split in splits:
         if split not in there:
             raise UserInputError(f"--split {split}: no run has it; there are {', '.join(there)}")
     for metric in metrics:
-        if metric not in HEADINGS:
-            raise UserInputError(f"--metric {metric}: no such metric; there are {', '.join(HEADINGS)}")
+        known_metric(metric)
     made = latex_table(runs, splits=splits, metrics=metrics)
     if output is None or str(output) == "-":
         click.echo(made, nl=False)

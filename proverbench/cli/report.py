@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors, say
+from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
+from proverbench.cli.streams import say
 
 MARKDOWN = (".md", ".markdown")
 """What names of Markdown files end in."""

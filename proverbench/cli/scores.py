@@ -4,7 +4,7 @@ from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proverbench.cli.common import OutputError, discard_unwritten, say
+from proverbench.cli.streams import OutputError, discard_unwritten, say
 from proverbench.metrics.shown import footnotes
 from proverbench.records import BENCHMARKS, SplitSummary, Summary
 
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from proverbench.cli.tables import ValueCell
-
-_COUNTS = {"problems", "proofs", "correct_proofs", "incorrect_proofs"}
 
 
 def print_scores(summary: Summary, path: Path) -> bool:
@@ -88,6 +86,6 @@ def _cell(split: SplitSummary, metric: str, with_interval: bool) -> "str | Value
     if split.metrics is None:
         return "incomplete"
     value = split.metrics.get(metric)
-    if metric in _COUNTS and value is not None:
+    if isinstance(value, int):  # a count
         return str(value)
     return with_ends(value, (split.intervals or {}).get(metric) if with_interval else None)

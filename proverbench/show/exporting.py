@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proverbench.errors import UserInputError
-from proverbench.metrics.proverbench import PROVER_METRICS
+from proverbench.metrics.registry import metrics_of
 from proverbench.metrics.shown import WILSON, shown_interval
-from proverbench.metrics.verifierbench import META_METRICS, VERIFIER_METRICS
-from proverbench.records import BENCHMARKS, Role
+from proverbench.records import BENCHMARKS, Role, Task
 from proverbench.run.journal import replacing
 from proverbench.show.frames import TABLES, LoadedRun
 
@@ -150,33 +149,6 @@ def write_xlsx(frames: "Mapping[str, pd.DataFrame]", path: Path) -> None:
 
 # ---------------------------------------------------------------- LaTeX
 
-HEADINGS = {
-    "pessimistic": "Pessimistic",
-    "pass_any_sample": "Pass any",
-    "generation_failure_rate": "Gen.\\ failures",
-    "verifier_valid_rate": "Valid",
-    "rough_accuracy": "Accuracy",
-    "rough_tpr": "TPR",
-    "rough_tnr": "TNR",
-    "rough_bal_f1": "Bal.\\ F1",
-    "balanced_accuracy": "Bal.\\ acc.",
-    "first_error_step_accuracy": "First error",
-    "first_error_step_accuracy_incorrect": "First error (incorrect)",
-    "meta_ver_tpr": "Meta TPR",
-    "meta_ver_tnr": "Meta TNR",
-    "meta_ver_bal_f1": "Meta bal.\\ F1",
-    "meta_valid_rate": "Meta valid",
-}
-"""Column headings of the metrics in LaTeX."""
-
-_OF_TASK = {"prover": PROVER_METRICS, "verifier": (*VERIFIER_METRICS, *META_METRICS)}
-
-DEFAULT_METRICS = {
-    "prover": ("pessimistic", "pass_any_sample", "verifier_valid_rate"),
-    "verifier": ("rough_tpr", "rough_tnr", "rough_bal_f1", "first_error_step_accuracy", "verifier_valid_rate"),
-}
-"""Columns of a LaTeX table by task, unless others are asked for."""
-
 _LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -204,18 +176,20 @@ def latex_table(runs: Mapping[str, LoadedRun], *, splits: Sequence[str], metrics
     Args:
         runs: By name; a row is named after the model, and the run where two runs have the same model.
         splits: The splits whose metrics are columns.
-        metrics: The metrics; DEFAULT_METRICS of the task if empty.
+        metrics: The metrics; those that papers show if empty.
     """
     parts = []
-    for task, known in _OF_TASK.items():
+    tasks: tuple[Task, ...] = ("prover", "verifier")
+    for task in tasks:
         chosen = {name: run for name, run in runs.items() if run.manifest.identity.task == task}
-        columns = [metric for metric in metrics or DEFAULT_METRICS[task] if metric in known]
+        known = metrics_of(task)
+        columns = [name for name in metrics or known if name in known and (metrics or known[name].in_papers)]
         if chosen and columns:
             parts.append(_latex_of_task(task, chosen, splits, columns))
     return "% needs \\usepackage{booktabs}\n" + "\n".join(parts)
 
 
-def _latex_of_task(task: str, runs: Mapping[str, LoadedRun], splits: Sequence[str], metrics: Sequence[str]) -> str:
+def _latex_of_task(task: Task, runs: Mapping[str, LoadedRun], splits: Sequence[str], metrics: Sequence[str]) -> str:
     lines = ["\\begin{table}", "  \\centering", f"  \\caption{{{_caption(task, runs, splits, metrics)}}}"]
     lines.append(f"  \\begin{{tabular}}{{l{'r' * (len(splits) * len(metrics))}}}")
     lines.append("    \\toprule")
@@ -225,7 +199,8 @@ def _latex_of_task(task: str, runs: Mapping[str, LoadedRun], splits: Sequence[st
         lines.append(f"    & {' & '.join(heads)} \\\\")
         rules = [f"\\cmidrule(lr){{{2 + i * width}-{1 + (i + 1) * width}}}" for i in range(len(splits))]
         lines.append(f"    {' '.join(rules)}")
-    heads = [HEADINGS.get(metric, latex_text(metric)) for _ in splits for metric in metrics]
+    known = metrics_of(task)
+    heads = [_heading(known[metric].heading) for _ in splits for metric in metrics]
     lines.append(f"    Model & {' & '.join(heads)} \\\\")
     lines.append("    \\midrule")
     for name, run in _row_names(task, runs).items():
@@ -233,6 +208,11 @@ def _latex_of_task(task: str, runs: Mapping[str, LoadedRun], splits: Sequence[st
         lines.append(f"    {latex_text(name)} & {' & '.join(cells)} \\\\")
     lines += ["    \\bottomrule", "  \\end{tabular}", "\\end{table}", ""]
     return "\n".join(lines)
+
+
+def _heading(text: str) -> str:
+    """A heading in which a full stop ends an abbreviation, not a sentence."""
+    return latex_text(text).replace(". ", ".\\ ")
 
 
 def _row_names(task: str, runs: Mapping[str, LoadedRun]) -> dict[str, LoadedRun]:

@@ -17,18 +17,18 @@ from proverbench.metrics.agreement import human_agreement, repeat_agreement, ste
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.breakdown import breakdown
 from proverbench.metrics.comparison import compare_runs
+from proverbench.metrics.registry import headlines, headlines_first, metrics_of
 from proverbench.metrics.shown import FOOTNOTES, shown_interval
 from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_curve
 from proverbench.protocols.basic_v1 import decode_field, error_items
-from proverbench.records import CallKey, CallLine, Judgment, Manifest, Problem, ProofRecord, Row, Summary
+from proverbench.records import CallKey, CallLine, Judgment, Manifest, Problem, ProofRecord, Row, Summary, Task
 from proverbench.run.comparability import (
     ASPECTS,
-    HEADLINES,
     Side,
+    common_headlines,
     comparable,
     differences,
     doubts,
-    headlines,
     of_weight,
 )
 from proverbench.run.folder import RunFolder, timing
@@ -119,6 +119,7 @@ class Report:
         self.head: dict[str, Any] = {
             "made_by": SCORED_BY,
             "marks": FOOTNOTES,
+            "metrics": {task: _metrics(task) for task in dict.fromkeys(run.arrays.task for run in self._runs)},
             "runs": [_overview(run) for run in self._runs],
             "comparisons": list(_comparisons(self._runs)),
             "published": _published(self._runs) if published else None,
@@ -324,6 +325,23 @@ def _overview(run: _Run) -> dict[str, Any]:
     }
 
 
+def _metrics(task: Task) -> list[dict[str, Any]]:
+    """What the page says of each metric of a benchmark, headlines first."""
+    known = metrics_of(task)
+    return [
+        {
+            "name": name,
+            "label": known[name].label,
+            "heading": known[name].heading,
+            "help": known[name].help,
+            "unit": known[name].unit,
+            "better": known[name].better,
+            "headline": known[name].headline,
+        }
+        for name in headlines_first(task)
+    ]
+
+
 def _imported(manifest: Manifest) -> dict[str, Any] | None:
     """What the published evaluator said of a run that it made; None for a run of our own."""
     origin = manifest.operation.get("imported")
@@ -367,7 +385,7 @@ def _plots(run: _Run, arrays: JudgmentArrays) -> dict[str, Any]:
         "voting": [_light(row) for row in voting_curve(arrays, cost=cost)],
         "cost_unit": cost.unit if cost else None,
         "breakdown": {
-            by: [_light(row) for row in breakdown(arrays, by, meta=meta) if row["metric"] in HEADLINES[task]]
+            by: [_light(row) for row in breakdown(arrays, by, meta=meta) if row["metric"] in headlines(task)]
             for by in FACTORS[task]
         },
     }
@@ -434,7 +452,7 @@ def _compare(runs: Sequence[_Run], split: str) -> dict[str, Any]:
     manifests = {run.name: run.folder.manifest for run in runs}
     meta = all(manifest.extent.meta for manifest in manifests.values())
     found = differences(manifests)
-    metrics = comparable(headlines(manifests), found)
+    metrics = comparable(common_headlines(manifests), found, runs[0].folder.manifest.identity.task)
     try:
         result = compare_runs({run.name: run.arrays.split(split) for run in runs}, metrics=metrics, meta=meta)
     except ValueError as exc:
