@@ -33,6 +33,8 @@ LEVEL_SCORES: dict[str, float] = {
 
 PROTOCOL = "basic-v1"
 """Name of the parsing rules (docs/metrics.md, "Validity")."""
+PROTOCOLS = (PROTOCOL,)
+"""The rules that this version can read a saved run by."""
 
 
 GIVEN = "given"
@@ -357,6 +359,10 @@ class ShardPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Zero-based place of each of the shard's rows, in ascending order."""
 
 
+STRIPS_STEPS = 2
+"""The format version from which on steps cut from a reply are stripped on both sides."""
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """manifest.json."""
 
@@ -371,6 +377,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Only of a shard."""
     operation: dict[str, Any] = {}
     """Endpoint URLs, limits, retries, prices, tool and SDK versions. No secrets. Never in records or summary."""
+
+    @property
+    def strips_steps(self) -> bool:
+        """Whether steps cut from replies are stripped on both sides, as the published evaluator does.
+
+        Runs of format version 1 kept the white space at a step's start; what was shown to their judges stays so.
+        """
+        return self.format_version >= STRIPS_STEPS
 
 
 class SplitSummary(msgspec.Struct, kw_only=True):

@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -41,7 +41,7 @@ from proverbench.records import (
 )
 from proverbench.run.journal import now
 from proverbench.run.session import Draft
-from proverbench.run.sources import MANIFEST, Sources, encode_rows, read_manifest
+from proverbench.run.sources import FORMAT_VERSION, MANIFEST, Sources, encode_rows, read_manifest
 from proverbench.version import __version__
 
 T = TypeVar("T")
@@ -215,6 +215,7 @@ def build_draft(
         templates=templates,
         lines=_given_lines(given, options.shard) if given else (),
         shard_place=selection.place,
+        format_version=_format_version(config, identities),
     )
 
 
@@ -327,6 +328,7 @@ def _resumed(sources: Sources, task: Task, options: Options) -> Prepared:
             rows=chosen.rows,
             templates=templates,
             shard_place=chosen.place,
+            format_version=manifest.format_version,
         ),
         config,
         batched or (),
@@ -415,9 +417,16 @@ def _role_identities(config: Config, roles: tuple[Role, ...]) -> dict[Role, Role
         replayed = None
         if settings.endpoint.kind == "replay" and settings.endpoint.run is not None:
             try:
-                saved = read_manifest(settings.endpoint.run).identity.roles
+                manifest = read_manifest(settings.endpoint.run)
             except ProverBenchError as exc:
                 raise ConfigError(f"{config.path}: {role}.run: {exc}") from exc
+            if manifest.identity.task == "prover" and not manifest.strips_steps and "imported" in manifest.operation:
+                raise ConfigError(
+                    f"{config.path}: {role}.run: {settings.endpoint.run} was imported by an older version, which kept "
+                    "white space at the start of steps that the published evaluator strips; import it again: "
+                    "proverbench data import --format published"
+                )
+            saved = manifest.identity.roles
             if role not in saved:
                 raise ConfigError(f"{config.path}: {role}.run: {settings.endpoint.run} has no {role} calls to replay")
             replayed = saved[role]
@@ -428,6 +437,18 @@ def _role_identities(config: Config, roles: tuple[Role, ...]) -> dict[Role, Role
                 )
         found[role] = settings.identity(replayed)
     return found
+
+
+def _format_version(config: Config, roles: Iterable[Role]) -> int:
+    """The present one; of a run that replays an older one, that one's: its proofs stay as their judges saw them.
+
+    Where judges are replayed, their run decides, since their prompts must come out as they were.
+    """
+    for role in ("verifier", "meta", "policy"):
+        settings = config.roles.get(role) if role in roles else None
+        if settings is not None and settings.endpoint.kind == "replay" and settings.endpoint.run is not None:
+            return read_manifest(settings.endpoint.run).format_version
+    return FORMAT_VERSION
 
 
 def _resumed_rows(sources: Sources, options: Options) -> tuple[Selection, str]:

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors, echo_json
+from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors
+from proverbench.cli.streams import echo_json
 
 
 @click.command(cls=HandlesErrors, name="compare", context_settings={"help_option_names": ["-h", "--help"]})
@@ -44,9 +45,9 @@ def command(
     """
     from proverbench.errors import RunMismatchError, UserInputError
     from proverbench.metrics.comparison import compare_runs
-    from proverbench.metrics.rates import published_rates
+    from proverbench.metrics.registry import metrics_of
     from proverbench.metrics.uncertainty import SEED
-    from proverbench.run.comparability import Side, comparable, differences, doubts, headlines, of_weight
+    from proverbench.run.comparability import Side, common_headlines, comparable, differences, doubts, of_weight
     from proverbench.run.saved import open_runs
 
     if len(runs) < 2:
@@ -59,11 +60,11 @@ def command(
         raise RunMismatchError.of([f"cannot be compared: {difference}" for difference in refused])
     task = opened[0].task
     meta = all(run.manifest.extent.meta for run in opened)
-    known = published_rates(opened[0].arrays, meta=meta).reported
+    known = list(metrics_of(task, meta=meta))
     unknown = [metric for metric in metrics if metric not in known]
     if unknown:
         raise UserInputError(f"--metric {unknown[0]}: not a metric of all these runs; there are {', '.join(known)}")
-    wanted = comparable(metrics or (known if all_metrics else headlines(manifests)), found)
+    wanted = comparable(metrics or (known if all_metrics else common_headlines(manifests)), found, task)
     if dropped := [metric for metric in metrics if metric not in wanted]:
         raise RunMismatchError(f"--metric {dropped[0]} cannot be compared between runs of different --samples")
     try:

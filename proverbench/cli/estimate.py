@@ -142,7 +142,7 @@ def _given_chars(prepared: Prepared) -> Iterator[int]:
     rows = {row.problem_id: row for row in draft.rows}
     for line in draft.lines:
         if isinstance(line, CallLine) and line.id in rows and line.sample < draft.extent.samples:
-            generation = read_generation(line, draft.identity.roles["policy"])
+            generation = read_generation(line, draft.identity.roles["policy"], strip_start=draft.manifest.strips_steps)
             if generation.error is None:
                 chars = _judge_chars(prepared, "verifier", rows[line.id], generation.steps)
                 yield from [chars] * draft.extent.verifier_repeats

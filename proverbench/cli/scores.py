@@ -4,7 +4,7 @@ from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proverbench.cli.common import OutputError, discard_unwritten, say
+from proverbench.cli.streams import OutputError, discard_unwritten, say
 from proverbench.metrics.shown import footnotes
 from proverbench.records import BENCHMARKS, SplitSummary, Summary
 
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from proverbench.cli.tables import ValueCell
-
-_COUNTS = {"problems", "proofs", "correct_proofs", "incorrect_proofs"}
 
 
 def print_scores(summary: Summary, path: Path) -> bool:
@@ -38,6 +36,8 @@ def _print(summary: Summary, path: Path) -> None:
     from proverbench.cli.tables import console as console_for_results
     from proverbench.cli.tables import fits
     from proverbench.run.folder import TIMING
+    from proverbench.run.remarks import remarks
+    from proverbench.run.sources import read_manifest
     from proverbench.spending.money import used
 
     console = console_for_results()
@@ -62,8 +62,8 @@ def _print(summary: Summary, path: Path) -> None:
             console.print(f"invalid, {role}: " + ", ".join(f"{reason} {n}" for reason, n in reasons.items()))
     if summary.closed_unanswered:
         console.print(f"{summary.closed_unanswered} unanswered calls were closed as zero credit (--final)")
-    for warning in summary.warnings:
-        console.print(f"note: {warning}")
+    for remark in remarks(read_manifest(path), summary):
+        console.print(f"note: {remark}")
     if spent := used(summary.usage, msgspec.json.decode((path / TIMING).read_bytes())["roles"]):
         console.print(f"used {spent}")
     console.print(f"saved in {path}: summary.json, records.jsonl, calls.jsonl, timing.json", soft_wrap=True)
@@ -86,6 +86,6 @@ def _cell(split: SplitSummary, metric: str, with_interval: bool) -> "str | Value
     if split.metrics is None:
         return "incomplete"
     value = split.metrics.get(metric)
-    if metric in _COUNTS and value is not None:
+    if isinstance(value, int):  # a count
         return str(value)
     return with_ends(value, (split.intervals or {}).get(metric) if with_interval else None)

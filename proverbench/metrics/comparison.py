@@ -52,7 +52,7 @@ def compare_runs(
     common, left_out = align(runs)
     tables = {name: normalised(published_rates(arrays, meta=meta)) for name, arrays in common.items()}
     points = {name: table.point() for name, table in tables.items()}
-    asked = list(tables[names[0]].reported if metrics is None else metrics)
+    asked = list(tables[names[0]].metrics if metrics is None else metrics)
     wanted = [metric for metric in asked if not any(math.isnan(points[name][metric]) for name in names)]
     pairs: list[dict[str, Any]] = []
     ranks: list[dict[str, Any]] = []
@@ -138,7 +138,7 @@ def normalised(table: RateTable) -> RateTable:
     """
     smallest = np.where(table.possible > 0, table.possible, np.inf).min(axis=0, initial=np.inf)
     unit = np.where(np.isfinite(smallest), smallest, 1.0)
-    return RateTable(table.names, table.earned / unit, table.possible / unit, table.items, table.composites)
+    return RateTable(table.names, table.earned / unit, table.possible / unit, table.items, table.metrics)
 
 
 def difference_interval(

@@ -107,6 +107,7 @@ class Shards:
             rows=[rows[position] for position in sorted(rows)],
             templates=first.templates,
             lines=self._lines(),
+            format_version=first.manifest.format_version,
         )
 
     def _lines(self) -> Iterator[Line]:
@@ -183,6 +184,8 @@ def _differences(first: Sources, other: Sources) -> list[str]:
         f" {fault.strip()}"
         for fault in identity_differences(two.identity, one.identity, first="the first has", second="the second")
     ]
+    if one.format_version != two.format_version:
+        faults.append(f" format_version: the first has {two.format_version}, the second {one.format_version}")
     missing = set(one.identity.roles) ^ set(two.identity.roles)
     faults += [f" roles: only one of them has a {role}" for role in sorted(missing)]
     extents = (_unsplit(two.extent, 0), _unsplit(one.extent, 0))

@@ -16,7 +16,18 @@ import msgspec
 
 from proverbench.errors import JournalError, PromptError, RunMismatchError
 from proverbench.protocols.prompts import Template
-from proverbench.records import Extent, Generation, Identity, Manifest, Problem, Proof, Role, Row
+from proverbench.records import (
+    PROTOCOLS,
+    Extent,
+    Generation,
+    Identity,
+    Manifest,
+    Problem,
+    Proof,
+    Role,
+    RoleIdentity,
+    Row,
+)
 from proverbench.run.extent import Plan
 from proverbench.run.journal import CALLS, CallsReader, Ledger, disk
 
@@ -28,7 +39,8 @@ NEXT_INPUTS = "inputs.jsonl.next"
 PROMPTS = "prompts"
 SHARDS = "shards"
 """Where a cluster's workers write; taken into the run at its end (executors/shards.py)."""
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Of the runs that are made now; version 1 kept the white space at the start of a step (``Manifest.strips_steps``)."""
 _SHOWN_RUNS = 5
 """So many runs at most are named where there is none of the name given."""
 
@@ -175,7 +187,47 @@ def read_manifest(path: Path) -> Manifest:
     needed = ("policy", "verifier") if manifest.identity.task == "prover" else verifying
     if lacking := [role for role in needed if role not in manifest.identity.roles]:
         raise JournalError(f"{file}: identity.roles lacks {', '.join(lacking)}; the manifest was changed")
+    _check_identity(raw, manifest, file)
     return manifest
+
+
+class _Stored(msgspec.Struct):
+    """What a run's id is made of, as it is stored: with whatever fields the version that wrote it knew."""
+
+    identity: dict[str, Any]
+    extent: dict[str, Any]
+
+
+def _check_identity(raw: bytes, manifest: Manifest, file: Path) -> None:
+    """Refuse a run that this version would read by other rules than it was made with."""
+    protocol = manifest.identity.protocol
+    if protocol not in PROTOCOLS:
+        near = difflib.get_close_matches(protocol, PROTOCOLS, n=1, cutoff=0.0)
+        raise RunMismatchError(
+            f"{file}: its replies are to be read by protocol {protocol!r}, which this version does not know; it knows "
+            f"{', '.join(PROTOCOLS)}. Upgrade proverbench" + (f", or was {near[0]!r} meant?" if near else "")
+        )
+    found = _stored_run_id(msgspec.json.decode(raw, type=_Stored))
+    if manifest.run_id != found:
+        raise JournalError(
+            f"{file}: run_id is {manifest.run_id[:12]}…, but what it identifies has {found[:12]}…; the manifest was "
+            "changed: put the original back, or start a new run"
+        )
+
+
+def _stored_run_id(stored: _Stored) -> str:
+    """:func:`run_id` of JSON as it is stored."""
+    identity = _in_order(stored.identity, Identity)
+    if isinstance(roles := identity.get("roles"), dict):
+        identity["roles"] = {role: _in_order(roles[role], RoleIdentity) for role in sorted(roles)}
+    canonical = msgspec.json.encode({"extent": _in_order(stored.extent, Extent), "identity": identity})
+    return hashlib.sha256(canonical).hexdigest()
+
+
+def _in_order(stored: dict[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """The fields in the order of the struct, then those that this version does not know; what they hold, sorted."""
+    names = sorted(stored, key=lambda name: (*kind.__struct_fields__, name).index(name))
+    return {name: msgspec.json.decode(msgspec.json.encode(stored[name], order="sorted")) for name in names}
 
 
 class _Operation(msgspec.Struct):

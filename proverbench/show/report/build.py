@@ -11,28 +11,29 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from proverbench.errors import RunMismatchError
+from proverbench.errors import PromptError, RunMismatchError
 from proverbench.inputs.data import splits
 from proverbench.metrics.agreement import human_agreement, repeat_agreement, step_confusion
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.breakdown import breakdown
 from proverbench.metrics.comparison import compare_runs
+from proverbench.metrics.registry import headlines, headlines_first, metrics_of
 from proverbench.metrics.shown import FOOTNOTES, shown_interval
 from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_curve
 from proverbench.protocols.basic_v1 import decode_field, error_items
-from proverbench.records import CallKey, CallLine, Judgment, Manifest, Problem, ProofRecord, Row, Summary
+from proverbench.records import CallKey, CallLine, Judgment, Manifest, Problem, ProofRecord, Row, Summary, Task
 from proverbench.run.comparability import (
     ASPECTS,
-    HEADLINES,
     Side,
+    common_headlines,
     comparable,
     differences,
     doubts,
-    headlines,
     of_weight,
 )
 from proverbench.run.folder import RunFolder, timing
 from proverbench.run.journal import exact_text
+from proverbench.run.remarks import remarks
 from proverbench.run.saved import call_cost, names_of
 from proverbench.version import SCORED_BY
 
@@ -118,6 +119,7 @@ class Report:
         self.head: dict[str, Any] = {
             "made_by": SCORED_BY,
             "marks": FOOTNOTES,
+            "metrics": {task: _metrics(task) for task in dict.fromkeys(run.arrays.task for run in self._runs)},
             "runs": [_overview(run) for run in self._runs],
             "comparisons": list(_comparisons(self._runs)),
             "published": _published(self._runs) if published else None,
@@ -318,9 +320,26 @@ def _overview(run: _Run) -> dict[str, Any]:
         "asked": _asked(run),
         "missing": {role: count for role, count in run.missing.items() if count},
         "closed_unanswered": summary.closed_unanswered,
-        "warnings": summary.warnings,
+        "warnings": remarks(manifest, summary),
         "splits": {name: _split(run, name) for name in splits(run.folder.rows())},
     }
+
+
+def _metrics(task: Task) -> list[dict[str, Any]]:
+    """What the page says of each metric of a benchmark, headlines first."""
+    known = metrics_of(task)
+    return [
+        {
+            "name": name,
+            "label": known[name].label,
+            "heading": known[name].heading,
+            "help": known[name].help,
+            "unit": known[name].unit,
+            "better": known[name].better,
+            "headline": known[name].headline,
+        }
+        for name in headlines_first(task)
+    ]
 
 
 def _imported(manifest: Manifest) -> dict[str, Any] | None:
@@ -366,7 +385,7 @@ def _plots(run: _Run, arrays: JudgmentArrays) -> dict[str, Any]:
         "voting": [_light(row) for row in voting_curve(arrays, cost=cost)],
         "cost_unit": cost.unit if cost else None,
         "breakdown": {
-            by: [_light(row) for row in breakdown(arrays, by, meta=meta) if row["metric"] in HEADLINES[task]]
+            by: [_light(row) for row in breakdown(arrays, by, meta=meta) if row["metric"] in headlines(task)]
             for by in FACTORS[task]
         },
     }
@@ -433,7 +452,7 @@ def _compare(runs: Sequence[_Run], split: str) -> dict[str, Any]:
     manifests = {run.name: run.folder.manifest for run in runs}
     meta = all(manifest.extent.meta for manifest in manifests.values())
     found = differences(manifests)
-    metrics = comparable(headlines(manifests), found)
+    metrics = comparable(common_headlines(manifests), found, runs[0].folder.manifest.identity.task)
     try:
         result = compare_runs({run.name: run.arrays.split(split) for run in runs}, metrics=metrics, meta=meta)
     except ValueError as exc:
@@ -565,10 +584,10 @@ def _call(line: CallLine | None) -> dict[str, Any]:
 
 
 def _prompt(folder: RunFolder, key: CallKey) -> str | None:
-    """The exact prompt; None where the run cannot tell it (an imported run without its template)."""
+    """The exact prompt; None where the run cannot tell it (an imported run without its template, another was sent)."""
     try:
         return folder.prompt(key)
-    except KeyError:
+    except (KeyError, PromptError):
         return None
 
 
