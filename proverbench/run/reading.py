@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from proverbench.benchmark import benchmark_of
 from proverbench.errors import InvalidReply
 from proverbench.protocols.basic_v1 import check_finish, parse_level, parse_steps, parse_verdict, read_steps
 from proverbench.protocols.prompts import Rendered, render_meta, render_policy, render_verifier
@@ -51,7 +52,7 @@ def read_generation(line: CallLine, role: RoleIdentity, *, strip_start: bool) ->
 
 def older_format(manifest: Manifest) -> str | None:
     """What people should know of a run whose proofs are read by an older version's rule; None of all others."""
-    if manifest.identity.task != "prover" or manifest.strips_steps:
+    if not benchmark_of(manifest.identity.task).samples or manifest.strips_steps:
         return None
     words = f"format version {manifest.format_version}: white space at the start of a step is kept"
     if "imported" in manifest.operation:
