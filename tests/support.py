@@ -16,6 +16,8 @@ from typing import Any
 
 import psutil
 
+from proverbench.run.sources import stored_run_id
+
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
 """Real data and vectors, where they are at hand; tests that need them skip where they are not."""
@@ -133,6 +135,16 @@ def _cpu_s(work: Callable[[], object], best_of: int) -> float:
     finally:
         gc.enable()
     return min(times)
+
+
+def change_manifest(run: Path, edit: Callable[[dict[str, Any]], object]) -> Path:
+    """Make a saved run one that says something else of itself, with the id that belongs to it."""
+    file = run / "manifest.json"
+    manifest = json.loads(file.read_bytes())
+    edit(manifest)
+    manifest["run_id"] = stored_run_id(json.dumps(manifest).encode())
+    file.write_text(json.dumps(manifest), encoding="utf-8")
+    return run
 
 
 def write_config(path: Path, base_url: str, *, concurrency: int = 16, more: str = "", model: str = "m") -> Path:
