@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors, echo_json, say
+from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
 from proverbench.cli.pages import page, printable, width
+from proverbench.cli.streams import echo_json, say
 from proverbench.errors import ConfigError
 
 if TYPE_CHECKING:

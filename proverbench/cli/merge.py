@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, HandlesErrors, say
+from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, HandlesErrors
+from proverbench.cli.streams import say
 
 
 @click.command(cls=HandlesErrors, name="merge", context_settings={"help_option_names": ["-h", "--help"]})

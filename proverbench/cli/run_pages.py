@@ -21,10 +21,21 @@ from proverbench.cli.pages import (
 )
 from proverbench.metrics.shown import footnotes, shown_interval
 from proverbench.protocols.basic_v1 import decode_field, error_items
-from proverbench.records import BENCHMARKS, LEVEL_SCORES, CallKey, CallLine, Judgment, ProofRecord, Row, Summary
+from proverbench.records import (
+    BENCHMARKS,
+    LEVEL_SCORES,
+    CallKey,
+    CallLine,
+    Judgment,
+    Manifest,
+    ProofRecord,
+    Row,
+    Summary,
+)
 from proverbench.run.extent import row_id
 from proverbench.run.folder import RunFolder, timing
 from proverbench.run.journal import exact_text
+from proverbench.run.remarks import remarks
 from proverbench.show.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
 from proverbench.spending.money import used
 
@@ -109,7 +120,7 @@ def _number(name: str, value: float | int | None, scored: bool) -> str:
     return str(value) if name in _COUNTS else f"{value:.3f}"
 
 
-def troubles(summary: Summary, missing: Missing, columns: int) -> list[str]:
+def troubles(manifest: Manifest, summary: Summary, missing: Missing, columns: int) -> list[str]:
     """What is missing, what is invalid, and what a reader should know before quoting a score."""
     lines: list[str] = []
     if missing.proofs:
@@ -123,8 +134,8 @@ def troubles(summary: Summary, missing: Missing, columns: int) -> list[str]:
         if reasons:
             said = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
             lines += beside("invalid  ", f"{role}: {said}", columns)
-    for warning in summary.warnings:
-        lines += beside("note     ", warning, columns)
+    for remark in remarks(manifest, summary):
+        lines += beside("note     ", remark, columns)
     return lines
 
 
@@ -135,7 +146,7 @@ def first_page(run: RunFolder, found: Overview, state: str, columns: int) -> str
     parts = [
         [*head(run, state), scored, *([f"used {spent}"] if spent else [])],
         scores(found.summary, columns),
-        troubles(found.summary, found.missing, columns),
+        troubles(run.manifest, found.summary, found.missing, columns),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
 

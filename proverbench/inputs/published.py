@@ -30,7 +30,6 @@ from proverbench.records import (
     Role,
     RoleIdentity,
     Row,
-    Summary,
     Task,
 )
 from proverbench.run.journal import now, storable, storable_value
@@ -67,7 +66,8 @@ class _Manifest(msgspec.Struct):
 
 class _Response(msgspec.Struct):
     text: str = ""
-    reasoning_content: str | None = None
+    reasoning_content: Any = None
+    """Text as a rule; the evaluator stores whatever a server sent."""
     finish_reason: Any = None
     usage: Any = None
     error: str | None = None
@@ -123,20 +123,6 @@ class PublishedRun:
     """Split → its metrics as its summary.json has them."""
     notes: list[str] = field(default_factory=list)
     """What a user should know of the import."""
-
-    def differences(self, summary: Summary) -> list[str]:
-        """Scores that are not what they were, in words."""
-        found = []
-        for name, metrics in self.scores.items():
-            ours = summary.splits[name].metrics if name in summary.splits else None
-            if (metrics is None) != (ours is None):
-                found.append(f"{name}: it {'has no scores' if metrics is None else 'has scores'}, here it is not so")
-            for metric, was in (metrics or {}).items():
-                is_ = (ours or {}).get(metric)
-                same = was == is_ or (was is not None and is_ is not None and abs(was - is_) <= 1e-12)
-                if ours is not None and not same:
-                    found.append(f"{name}: {metric} was {was}, is {is_}")
-        return found
 
 
 class _Marked(msgspec.Struct):
@@ -203,6 +189,7 @@ def load_published(path: Path, *, data: Path | None = None, unknown_rows: bool =
                 "run_id": manifest.run_id,
                 "code_sha256": manifest.code_sha256,
                 "config": manifest.config,
+                "scores": {name: split.metrics for name, split in summary.splits.items()},
             },
         },
         rows=rows,
@@ -392,6 +379,7 @@ class _Lines(Iterable[Line]):
 
 def _answered(key: CallKey, response: _Response, prompt: str | None) -> CallLine:
     text, text_b64 = storable(response.text)
+    reasoning, reasoning_b64 = _reasoning(response.reasoning_content)
     finish_reason = response.finish_reason
     return CallLine(
         role=key.role,
@@ -402,10 +390,18 @@ def _answered(key: CallKey, response: _Response, prompt: str | None) -> CallLine
         prompt=prompt,
         text=text,
         text_b64=text_b64,
-        reasoning=response.reasoning_content or None,
+        reasoning=reasoning,
+        reasoning_b64=reasoning_b64,
         finish_reason=None if finish_reason is None else str(finish_reason),
         usage=storable_value(response.usage) if isinstance(response.usage, dict) else None,
     )
+
+
+def _reasoning(sent: Any) -> tuple[str | None, str | None]:
+    """Reasoning as it is stored; what is no text, as JSON. It is kept for people and never parsed."""
+    if sent in (None, ""):
+        return None, None
+    return storable(sent if isinstance(sent, str) else msgspec.json.encode(sent).decode())
 
 
 def _unanswered(key: CallKey, error: str) -> AttemptLine:

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from proverbench.metrics.registry import METRICS, headlines, metrics_of
 from proverbench.records import Manifest, Role, RoleIdentity, Row, Summary, Task
+from proverbench.run.remarks import import_differences
 
 Weight = Literal["compared", "warns", "refuses"]
 
@@ -183,6 +184,11 @@ def doubts(sides: Mapping[str, Side], found: Sequence[Difference], split: str) -
             f"{name}: {side.summary.closed_unanswered} unanswered calls were closed as zero credit (--final)"
             for name, side in sides.items()
             if side.summary.closed_unanswered
+        ),
+        *(
+            f"{name}: the import did not keep the published evaluator's scores: {difference}"
+            for name, side in sides.items()
+            for difference in import_differences(side.manifest, side.summary)
         ),
         *changed_problems({name: side.rows for name, side in sides.items()}),
     ]

@@ -33,6 +33,7 @@ from proverbench.run.comparability import (
 )
 from proverbench.run.folder import RunFolder, timing
 from proverbench.run.journal import exact_text
+from proverbench.run.remarks import remarks
 from proverbench.run.saved import call_cost, names_of
 from proverbench.version import SCORED_BY
 
@@ -319,7 +320,7 @@ def _overview(run: _Run) -> dict[str, Any]:
         "asked": _asked(run),
         "missing": {role: count for role, count in run.missing.items() if count},
         "closed_unanswered": summary.closed_unanswered,
-        "warnings": summary.warnings,
+        "warnings": remarks(manifest, summary),
         "splits": {name: _split(run, name) for name in splits(run.folder.rows())},
     }
 
