@@ -10,18 +10,12 @@ Machine-written lines are msgspec structs, because a run has up to millions of t
 what people write (configs, data rows) is checked by pydantic models in config.py and data.py.
 """
 
-from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 Task = Literal["prover", "verifier"]
 Role = Literal["policy", "verifier", "meta"]
-
-BENCHMARKS: Mapping[str, str] = {"prover": "ProverBench", "verifier": "VerifierBench"}
-"""Task → the name that people know it by."""
-RUN_COMMANDS: Mapping[str, str] = {"prover": "proverbench run", "verifier": "verifierbench"}
-"""Task → the command that makes and resumes its runs."""
 
 LEVEL_SCORES: dict[str, float] = {
     "EXACT_MATCH": 1.0,
