@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proverbench.metrics.correction import rogan_gladen, tuned_power
-from proverbench.metrics.rates import Composite, Floats, RateTable
+from proverbench.metrics.metric import harmonic_mean
+from proverbench.metrics.rates import Floats, RateTable, each_itself
 from proverbench.metrics.uncertainty import RESAMPLES, resampled_sums, wilson_of
 
 SIMULATIONS = {12: 8000, 45: 8000, 245: 4000, 888: 2000}
 """Numbers of problems, and how many runs are simulated of each: the standard error of a share is 0.2 to 0.5 %."""
 SEED = 11
+LABELLED = ("unlabelled", "rule", "human")
 
 Generator = np.random.Generator
 
@@ -41,7 +43,7 @@ def held(replicates: Floats, truth: float) -> float:
 def wilson_held(earned: Floats, possible: Floats, truth: float) -> float:
     """The same of the Wilson-type interval."""
     names = tuple(f"run{k}" for k in range(earned.shape[1]))
-    table = RateTable(names, earned, possible, possible.sum(axis=0), {})
+    table = RateTable(names, earned, possible, possible.sum(axis=0), each_itself(names))
     ends = [wilson_of(table, name) for name in names]
     return float(np.mean([end["low"] <= truth <= end["high"] for end in ends]))
 
@@ -84,7 +86,7 @@ def verifier(rng: Generator, n: int, m: int) -> dict[str, float]:
     return {
         "rough_tpr, bootstrap": held(tpr, 0.75),
         "rough_tnr, bootstrap": held(tnr, 0.6),
-        "rough_bal_f1, bootstrap": held(Composite("harmonic", "a", "b").of(tpr, tnr), 2 * 0.75 * 0.6 / 1.35),
+        "rough_bal_f1, bootstrap": held(harmonic_mean(tpr, tnr), 2 * 0.75 * 0.6 / 1.35),
     }
 
 
@@ -104,7 +106,7 @@ def bal_f1_difference(rng: Generator, n: int, m: int) -> dict[str, float]:
         rates = [
             resampled_rates(*judge(rng, counts, share, 1), SEED) for counts, share in ((correct, tpr), (incorrect, tnr))
         ]
-        scores.append((Composite("harmonic", "a", "b").of(*rates), 2 * tpr * tnr / (tpr + tnr)))
+        scores.append((harmonic_mean(*rates), 2 * tpr * tnr / (tpr + tnr)))
     truth = scores[0][1] - scores[1][1]
     return {"difference of rough_bal_f1": held(scores[0][0] - scores[1][0], truth)}
 
@@ -140,11 +142,11 @@ def labelled(rng: Generator, n: int, m: int) -> dict[str, float]:
         [
             tuned_power(
                 RateTable(
-                    ("unlabelled", "rule", "human"),
+                    LABELLED,
                     np.stack([x[:, k] for x in earned], axis=1),
                     np.stack([x[:, k] for x in possible], axis=1),
                     np.ones(3),
-                    {},
+                    each_itself(LABELLED),
                 )
             )
             for k in range(m)

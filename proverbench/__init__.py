@@ -23,8 +23,7 @@ if TYPE_CHECKING:
         UserInputError,
     )
     from proverbench.inputs.data import load_problems, load_proofs
-    from proverbench.metrics.proverbench import score_prover
-    from proverbench.metrics.verifierbench import score_verifier
+    from proverbench.metrics.scores import score_prover, score_verifier
     from proverbench.protocols.basic_v1 import parse_level, parse_steps, parse_verdict
     from proverbench.protocols.prompts import render_prompt
     from proverbench.show.frames import load
@@ -48,8 +47,8 @@ _HOMES = {
     "render_prompt": "protocols.prompts",
     "run_prover": "api",
     "run_verifier": "api",
-    "score_prover": "metrics.proverbench",
-    "score_verifier": "metrics.verifierbench",
+    "score_prover": "metrics.scores",
+    "score_verifier": "metrics.scores",
 }
 
 __all__ = [

@@ -10,18 +10,12 @@ Machine-written lines are msgspec structs, because a run has up to millions of t
 what people write (configs, data rows) is checked by pydantic models in config.py and data.py.
 """
 
-from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 Task = Literal["prover", "verifier"]
 Role = Literal["policy", "verifier", "meta"]
-
-BENCHMARKS: Mapping[str, str] = {"prover": "ProverBench", "verifier": "VerifierBench"}
-"""Task → the name that people know it by."""
-RUN_COMMANDS: Mapping[str, str] = {"prover": "proverbench run", "verifier": "verifierbench"}
-"""Task → the command that makes and resumes its runs."""
 
 LEVEL_SCORES: dict[str, float] = {
     "EXACT_MATCH": 1.0,
@@ -33,6 +27,8 @@ LEVEL_SCORES: dict[str, float] = {
 
 PROTOCOL = "basic-v1"
 """Name of the parsing rules (docs/metrics.md, "Validity")."""
+PROTOCOLS = (PROTOCOL,)
+"""The rules that this version can read a saved run by."""
 
 
 GIVEN = "given"
@@ -338,6 +334,10 @@ class ShardPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Zero-based place of each of the shard's rows, in ascending order."""
 
 
+STRIPS_STEPS = 2
+"""The format version from which on steps cut from a reply are stripped on both sides."""
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """manifest.json."""
 
@@ -352,6 +352,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Only of a shard."""
     operation: dict[str, Any] = {}
     """Endpoint URLs, limits, retries, prices, tool and SDK versions. No secrets. Never in records or summary."""
+
+    @property
+    def strips_steps(self) -> bool:
+        """Whether steps cut from replies are stripped on both sides, as the published evaluator does.
+
+        Runs of format version 1 kept the white space at a step's start; what was shown to their judges stays so.
+        """
+        return self.format_version >= STRIPS_STEPS
 
 
 class SplitSummary(msgspec.Struct, kw_only=True):

@@ -9,7 +9,10 @@ import pytest
 
 from proverbench.cli import main
 from proverbench.rehearse import GeneratedReplies, RehearseServer
-from tests.support import Ended
+from tests.support import SHARED, Ended
+
+collect_ignore = [] if SHARED.is_dir() else ["inputs/test_published.py", "inputs/test_formatted.py"]
+"""Tests of nothing but the shared data, which are not part of the repository."""
 
 # Behind nohup a hangup is ignored, by the commands that are tested too: they inherit it.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

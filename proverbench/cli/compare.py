@@ -6,7 +6,10 @@ from typing import Any
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors, echo_json
+from proverbench.benchmark import benchmark_of
+from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors
+from proverbench.cli.streams import echo_json
+from proverbench.records import Task
 
 
 @click.command(cls=HandlesErrors, name="compare", context_settings={"help_option_names": ["-h", "--help"]})
@@ -44,9 +47,9 @@ def command(
     """
     from proverbench.errors import RunMismatchError, UserInputError
     from proverbench.metrics.comparison import compare_runs
-    from proverbench.metrics.rates import published_rates
+    from proverbench.metrics.registry import metrics_of
     from proverbench.metrics.uncertainty import SEED
-    from proverbench.run.comparability import Side, comparable, differences, doubts, headlines, of_weight
+    from proverbench.run.comparability import Side, common_headlines, comparable, differences, doubts, of_weight
     from proverbench.run.saved import open_runs
 
     if len(runs) < 2:
@@ -59,11 +62,11 @@ def command(
         raise RunMismatchError.of([f"cannot be compared: {difference}" for difference in refused])
     task = opened[0].task
     meta = all(run.manifest.extent.meta for run in opened)
-    known = published_rates(opened[0].arrays, meta=meta).reported
+    known = list(metrics_of(task, meta=meta))
     unknown = [metric for metric in metrics if metric not in known]
     if unknown:
         raise UserInputError(f"--metric {unknown[0]}: not a metric of all these runs; there are {', '.join(known)}")
-    wanted = comparable(metrics or (known if all_metrics else headlines(manifests)), found)
+    wanted = comparable(metrics or (known if all_metrics else common_headlines(manifests)), found, task)
     if dropped := [metric for metric in metrics if metric not in wanted]:
         raise RunMismatchError(f"--metric {dropped[0]} cannot be compared between runs of different --samples")
     try:
@@ -91,7 +94,7 @@ def command(
 
 
 def _show(
-    task: str,
+    task: Task,
     split: str,
     compared: Sequence[Mapping[str, Any]],
     warnings: Sequence[str],
@@ -99,12 +102,13 @@ def _show(
 ) -> None:
     from proverbench.cli.tables import ValueCell, console, ends, number, plain, show, table
     from proverbench.metrics.shown import footnotes
-    from proverbench.records import BENCHMARKS
 
     out = console()
-    proofs = "" if task == "prover" else f", {next(iter(result['proofs'].values()))} proofs"
+    benchmark = benchmark_of(task)
+    proofs = f", {next(iter(result['proofs'].values()))} proofs" if benchmark.labelled else ""
     out.print(
-        plain(f"{BENCHMARKS[task]}, split {split}, {result['problems']} problems{proofs} in common"), style="bold"
+        plain(f"{benchmark.name}, split {split}, {result['problems']} problems{proofs} in common"),
+        style="bold",
     )
     lost = ", ".join(f"{name} {count}" for name, count in result["left_out"].items() if count)
     if lost:

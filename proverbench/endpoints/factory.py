@@ -3,7 +3,7 @@
 import os
 import resource
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.caller import EndpointCaller
@@ -61,7 +61,7 @@ async def open_callers(
     return callers
 
 
-async def close_callers(callers: "Mapping[str, Caller]") -> None:
+async def close_callers(callers: "Mapping[Any, Caller]") -> None:
     """Close every caller once."""
     for caller in {id(caller): caller for caller in callers.values()}.values():
         await caller.aclose()

@@ -1,8 +1,9 @@
 """Scores and statistics: records or arrays in, numbers out; no I/O. Every formula is in docs/metrics.md.
 
-- ``proverbench.py``, ``verifierbench.py``: the published scores, exact, from closed records.
-- ``arrays.py``: the same records as compact arrays; everything below takes those.
-- ``rates.py``: every metric as a ratio of sums over problems, the form that resampling needs.
+- ``metric.py``: what a metric is; ``proverbench.py``, ``verifierbench.py``: the published ones; ``registry.py``: all.
+- ``arrays.py``: closed records as compact arrays; everything below takes those.
+- ``rates.py``: every metric as a function of ratios of sums over problems, the form that inference needs.
+- ``scores.py``: the scores themselves, exact.
 - ``uncertainty.py``: intervals and bounds; :func:`~proverbench.metrics.uncertainty.split_uncertainty` is what stands
   beside a split's scores in summary.json.
 - ``voting.py``: other rules and numbers of repeats and samples, from one run.

@@ -5,21 +5,25 @@ A million judgments take about 5 MB, and the records are read once, so an iterat
 
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from proverbench.benchmark import benchmark_of
 from proverbench.metrics.checks import check_extent, check_judgments
-from proverbench.metrics.verifierbench import meta_units
-from proverbench.records import ProofRecord, Task
+from proverbench.records import LEVEL_SCORES, Judgment, ProofRecord, Task
 
 ACCEPTS = -1
 """Verdict code: valid, no error found. Codes from 0 are the reported first-error step."""
 INVALID = -2
 """Verdict code: invalid or missing; also the code of a missing human label and of a missing meta level."""
+
+META_UNITS = 4
+"""Levels are worth whole quarters (LEVEL_SCORES), so their sums are kept as integers and stay exact."""
+_LEVEL_UNITS = {level: int(score * META_UNITS) for level, score in LEVEL_SCORES.items()}
 
 SEVERITIES = ("none", "fatal", "recoverable only")
 """What a human found in a proof; the index is the code in :attr:`JudgmentArrays.severity`."""
@@ -87,6 +91,62 @@ class JudgmentArrays:
     def incorrect(self) -> NDArray[np.bool_]:
         """Whether the human found an error, shape (P,)."""
         return self.label >= 0
+
+    @property
+    def each(self) -> NDArray[np.int64]:
+        """One for each proof, shape (P,)."""
+        return np.ones(len(self.keys), dtype=np.int64)
+
+    @property
+    def asked(self) -> NDArray[np.int64]:
+        """Judgments asked for of each proof, R, shape (P,)."""
+        return self.each * self.repeats
+
+    @property
+    def valid(self) -> NDArray[np.int64]:
+        """Valid judgments of each proof, shape (P,), in 0..R."""
+        return _count(self.verdict != INVALID)
+
+    @property
+    def accepted(self) -> NDArray[np.bool_]:
+        """The acceptance rule: whether the proof exists and all R judgments validly accept it, shape (P,)."""
+        everything: NDArray[np.bool_] = (self.accepts == self.repeats) & self.generated
+        return everything
+
+    @property
+    def right_polarity(self) -> NDArray[np.int64]:
+        """Valid judgments that accept a correct proof, or reject an incorrect one, shape (P,), in 0..R."""
+        return np.where(self.correct, self.accepts, self.rejects)
+
+    @property
+    def right_step(self) -> NDArray[np.int64]:
+        """Valid judgments that name the human's first-error step, -1 included, shape (P,), in 0..R."""
+        return _count((self.verdict == self.label[:, None]) & (self.verdict != INVALID))
+
+    @property
+    def graded(self) -> NDArray[np.int64]:
+        """Judgments with a valid meta level, shape (P,), in 0..R."""
+        return _count(self.meta != INVALID)
+
+    @property
+    def meta_credit(self) -> NDArray[np.float64]:
+        """Credit of the meta levels of each proof, shape (P,), in 0..R; quarters, which add up exactly."""
+        units = np.where(self.meta == INVALID, 0, self.meta).sum(axis=1, dtype=np.int64)
+        credit: NDArray[np.float64] = units / META_UNITS
+        return credit
+
+    def best_case(self) -> "JudgmentArrays":
+        """The same, had every invalid judgment spoken in the score's favour.
+
+        In ProverBench it accepts; in VerifierBench it agrees with the human label, and an invalid or missing level is
+        an exact match.
+        """
+        favoured = self.label[:, None] if benchmark_of(self.task).labelled else ACCEPTS
+        return replace(
+            self,
+            verdict=np.where(self.verdict == INVALID, favoured, self.verdict).astype(np.int32),
+            meta=np.where(self.meta == INVALID, META_UNITS, self.meta).astype(np.int8),
+        )
 
     def select(self, mask: NDArray[np.bool_] | NDArray[np.intp]) -> "JudgmentArrays":
         """The chosen proofs only, with clusters numbered anew, in the same order.
@@ -165,7 +225,8 @@ class ArrayBuilder:
         self._steps.append(len(record.steps))
         generated = record.generation_error is None
         self._generated.append(generated)
-        self._label.append(INVALID if record.first_error_step is None else record.first_error_step)
+        label = None if record.is_correct is None else record.first_error_step
+        self._label.append(INVALID if label is None else label)
         self._severity.append(severity_of(record))
         self._digest.append(_digest(record.steps))
         judgments = record.judgments if generated else []
@@ -239,6 +300,16 @@ def severity_of(record: ProofRecord) -> int:
     if record.annotation.first_fatal_error_step >= 0:
         return 1
     return 2 if any(step >= 0 for step in record.annotation.recoverable_error_steps) else 0
+
+
+def meta_units(judgment: Judgment) -> int | None:
+    """Credit of a judgment's explanation in quarters, 0 to 4; None if it has no valid level.
+
+    A level counts only where the judgment itself is valid.
+    """
+    if not judgment.valid or judgment.meta is None or not judgment.meta.valid or judgment.meta.level is None:
+        return None
+    return _LEVEL_UNITS[judgment.meta.level]
 
 
 def _digest(steps: list[str]) -> int:

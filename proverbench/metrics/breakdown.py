@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from proverbench.metrics.arrays import SEVERITIES, JudgmentArrays, Labels
 from proverbench.metrics.rates import published_rates
+from proverbench.metrics.registry import metrics_of
 from proverbench.metrics.uncertainty import RESAMPLES, SEED, intervals, significant
 
 SMALLEST = 10
@@ -31,7 +32,7 @@ def breakdown(
     """The published metrics of each group of proofs.
 
     In ProverBench the groups by length are of proofs, not whole problems, so ``pessimistic`` is the share of accepted
-    proofs in the group and ``pass_any_sample`` is left out.
+    proofs in the group, and metrics that take a problem's best proof (``pass_any_sample``) are left out.
 
     Args:
         arrays: One split.
@@ -50,6 +51,8 @@ def breakdown(
     """
     labels = _labels(arrays, by)
     rows: list[dict[str, Any]] = []
+    known = metrics_of(arrays.task, meta=meta)
+    of_problems = {name for name, metric in known.items() if any(rate.best_proof for rate in metric.rates)}
     sizes = np.bincount(labels.codes, minlength=len(labels.names))
     present = [code for code in range(len(labels.names)) if sizes[code]]
     if by != "length":
@@ -59,7 +62,7 @@ def breakdown(
         table = published_rates(group, meta=meta)
         found = intervals(table, resamples=resamples, seed=seed)
         for metric, value in table.point().items():
-            if math.isnan(value) or (by == "length" and metric == "pass_any_sample"):
+            if math.isnan(value) or (by == "length" and metric in of_problems):
                 continue
             row: dict[str, Any] = {
                 "by": by,
@@ -70,9 +73,7 @@ def breakdown(
                 "proofs": int(sizes[code]),
                 "problems": len(group.problems),
             }
-            composite = table.composites.get(metric)
-            parts = (metric,) if composite is None else (composite.first, composite.second)
-            if min(found[part]["n"] for part in parts) < SMALLEST:
+            if np.count_nonzero(table.possible[:, table.columns(metric)], axis=0).min() < SMALLEST:
                 row |= {"interval": None, "note": f"fewer than {SMALLEST} problems: no conclusion"}
             rows.append(row)
     return rows

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from proverbench.benchmark import benchmark_of
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.rates import Floats, RateTable, published_rates
 from proverbench.metrics.uncertainty import RESAMPLES, SEED, bootstrap_interval, resample_weights, significant
@@ -52,7 +53,7 @@ def compare_runs(
     common, left_out = align(runs)
     tables = {name: normalised(published_rates(arrays, meta=meta)) for name, arrays in common.items()}
     points = {name: table.point() for name, table in tables.items()}
-    asked = list(tables[names[0]].reported if metrics is None else metrics)
+    asked = list(tables[names[0]].metrics if metrics is None else metrics)
     wanted = [metric for metric in asked if not any(math.isnan(points[name][metric]) for name in names)]
     pairs: list[dict[str, Any]] = []
     ranks: list[dict[str, Any]] = []
@@ -103,7 +104,7 @@ def align(runs: Mapping[str, JudgmentArrays]) -> tuple[dict[str, JudgmentArrays]
     tasks = {arrays.task for arrays in runs.values()}
     if len(tasks) != 1:
         raise ValueError("runs of different tasks cannot be compared")
-    by_problem = tasks == {"prover"}
+    by_problem = not benchmark_of(tasks.pop()).labelled
     places: dict[str, dict[str, list[int]]] = {}
     for name, arrays in runs.items():
         mine = places.setdefault(name, {})
@@ -138,7 +139,7 @@ def normalised(table: RateTable) -> RateTable:
     """
     smallest = np.where(table.possible > 0, table.possible, np.inf).min(axis=0, initial=np.inf)
     unit = np.where(np.isfinite(smallest), smallest, 1.0)
-    return RateTable(table.names, table.earned / unit, table.possible / unit, table.items, table.composites)
+    return RateTable(table.names, table.earned / unit, table.possible / unit, table.items, table.metrics)
 
 
 def difference_interval(

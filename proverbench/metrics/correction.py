@@ -18,7 +18,7 @@ from proverbench.metrics.uncertainty import (
     resampled_sums,
     significant,
 )
-from proverbench.metrics.voting import accepted, subset_probability
+from proverbench.metrics.voting import subset_probability
 
 LEAST_YOUDEN = 0.1
 """A judge whose sensitivity + specificity - 1 is smaller, or not shown to be above 0, cannot be corrected for."""
@@ -52,7 +52,7 @@ def rogan_gladen(rate: Floats, sensitivity: Floats, specificity: Floats) -> Floa
 def acceptance_table(run: JudgmentArrays) -> RateTable:
     """What a ProverBench run says: ``accepted`` (share of the judged proofs), ``judged`` (share of all proofs)."""
     one = np.ones(len(run.keys))
-    return table_of([("accepted", accepted(run), run.generated), ("judged", run.generated, one)], run)
+    return table_of([("accepted", run.accepted, run.generated), ("judged", run.generated, one)], run)
 
 
 def rule_table(calibration: JudgmentArrays, repeats: int) -> RateTable:
@@ -176,7 +176,7 @@ def correct_by_labels(
         raise UncorrectableError(f"labelled, but no judged proof of this run: {', '.join(unknown[:5])}")
     labelled = np.array([key in labels for key in run.keys], dtype=np.bool_)
     human = np.array([labels.get(key, False) for key in run.keys], dtype=np.bool_)
-    rule = accepted(run)
+    rule = run.accepted
     unlabelled = run.generated & ~labelled
     table = table_of(
         [

@@ -1,17 +1,10 @@
-"""The published ProverBench metrics (docs/metrics.md, "ProverBench")."""
+"""The published ProverBench metrics (docs/metrics.md, "ProverBench").
 
-from collections.abc import Iterable
+Source: AdvancedMathBench (arXiv 2607.11849).
+"""
 
-from proverbench.metrics.checks import check_extent, check_judgments
+from proverbench.metrics.metric import Metric, Rate
 from proverbench.records import ProofRecord
-
-PROVER_METRICS: tuple[str, ...] = (
-    "pessimistic",
-    "pass_any_sample",
-    "generation_failure_rate",
-    "verifier_valid_rate",
-)
-"""Names of the rates; the counts ``problems`` and ``proofs`` stand beside them."""
 
 
 def accepted(record: ProofRecord, repeats: int) -> bool:
@@ -28,89 +21,47 @@ def accepted(record: ProofRecord, repeats: int) -> bool:
     )
 
 
-def score_prover(records: Iterable[ProofRecord], *, samples: int, repeats: int) -> dict[str, float | int | None]:
-    """Score one split's closed records.
-
-    Args:
-        records: One record for each sample of each problem of the split, in any order. An invalid generation and a
-            missing or invalid judgment are worth 0 and stay in the denominators.
-        samples: S, the proofs asked for of each problem.
-        repeats: R, the judgments asked for of each proof.
-
-    Returns:
-        ``problems`` and ``proofs`` (counts) and, each in [0, 1], ``pessimistic``, ``pass_any_sample``,
-        ``generation_failure_rate`` and ``verifier_valid_rate``; the rates are None when there are no records.
-
-    Raises:
-        ValueError: If S or R is below 1, if a problem has not exactly the samples 0..S-1, or if a proof has more
-            than R judgments.
-
-    Source: AdvancedMathBench (arXiv 2607.11849), ProverBench. Defined in docs/metrics.md.
-    """
-    score = ProverScore(samples=samples, repeats=repeats)
-    for record in records:
-        score.add(record)
-    return score.metrics()
-
-
-class ProverScore:
-    """Scores one split as its records come; keeps none of them. See :func:`score_prover`.
-
-    Args:
-        samples: S.
-        repeats: R.
-
-    Raises:
-        ValueError: If S or R is below 1.
-    """
-
-    def __init__(self, *, samples: int, repeats: int) -> None:
-        check_extent(samples=samples, repeats=repeats)
-        self._samples = samples
-        self._repeats = repeats
-        self._seen: dict[str, int] = {}
-        """Problem → a bit for each sample that came."""
-        self._solved: set[str] = set()
-        self._accepted = self._failed = self._valid = 0
-
-    def add(self, record: ProofRecord) -> None:
-        """Take one record.
-
-        Raises:
-            ValueError: If its sample came before, or it has more than R judgments.
-        """
-        check_judgments(record, self._repeats)
-        seen, sample = self._seen.get(record.problem_id, 0), 1 << record.sample_index
-        if seen & sample:
-            raise ValueError(f"record {record.key}: the sample occurs twice")
-        self._seen[record.problem_id] = seen | sample
-        if record.generation_error is not None:
-            self._failed += 1
-            return
-        self._valid += sum(judgment.valid for judgment in record.judgments)
-        if accepted(record, self._repeats):
-            self._accepted += 1
-            self._solved.add(record.problem_id)
-
-    def metrics(self) -> dict[str, float | int | None]:
-        """What :func:`score_prover` returns.
-
-        Raises:
-            ValueError: If a problem has not exactly the samples 0..S-1.
-        """
-        every = (1 << self._samples) - 1
-        for problem_id, seen in self._seen.items():
-            if seen != every:
-                came = [sample for sample in range(seen.bit_length()) if seen >> sample & 1]
-                raise ValueError(f"problem {problem_id}: samples {came}, wanted 0..{self._samples - 1}")
-        problems = len(self._seen)
-        proofs = problems * self._samples
-        # Python divides integers exactly and rounds once, so these are the sums of design, rounded once.
-        return {
-            "problems": problems,
-            "proofs": proofs,
-            "pessimistic": self._accepted / proofs if proofs else None,
-            "pass_any_sample": len(self._solved) / problems if proofs else None,
-            "generation_failure_rate": self._failed / proofs if proofs else None,
-            "verifier_valid_rate": self._valid / (proofs * self._repeats) if proofs else None,
-        }
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        name="pessimistic",
+        benchmark="prover",
+        label="Pessimistic score",
+        heading="Pessimistic",
+        help="Share of proofs that all R judgments accept, averaged over problems. An invalid judgment never accepts.",
+        rates=(Rate("pessimistic", lambda a: a.accepted, lambda a: a.each),),
+        headline=1,
+        in_papers=True,
+    ),
+    Metric(
+        name="pass_any_sample",
+        benchmark="prover",
+        label="Any sample passes",
+        heading="Pass any",
+        help="Share of problems with at least one accepted proof.",
+        rates=(Rate("pass_any_sample", lambda a: a.accepted, lambda a: a.each, best_proof=True),),
+        grows_with_samples=True,
+        headline=2,
+        in_papers=True,
+    ),
+    Metric(
+        name="generation_failure_rate",
+        benchmark="prover",
+        label="Generation failures",
+        heading="Gen. failures",
+        help="Share of replies of the policy in which there is no valid proof. They score 0.",
+        rates=(Rate("generation_failure_rate", lambda a: ~a.generated, lambda a: a.each),),
+        better="lower",
+        validity=True,
+    ),
+    Metric(
+        name="verifier_valid_rate",
+        benchmark="prover",
+        label="Valid judgments",
+        heading="Valid",
+        help="Share of requested judgments that could be read by the protocol.",
+        rates=(Rate("verifier_valid_rate", lambda a: a.valid, lambda a: a.asked),),
+        validity=True,
+        in_papers=True,
+    ),
+)
+"""In the order of summary.json; the counts of problems and proofs come before them."""

@@ -1,45 +1,38 @@
 """Metrics as ratios of sums over problems: the one form that all intervals and tests are computed from.
 
 Every metric of this package is a *rate*, a sum over problems of credits divided by a sum over problems of what could be
-earned, or a *composite*, a monotone function of two rates. So a resample of problems needs only the problems' sums, and
-a thousand resamples are one matrix product.
+earned, or a monotone function of several rates. So a resample of problems needs only the problems' sums, and a thousand
+resamples are one matrix product.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from proverbench.metrics.arrays import ACCEPTS, INVALID, JudgmentArrays
-from proverbench.metrics.verifierbench import META_UNITS
+from proverbench.metrics.arrays import JudgmentArrays
+from proverbench.metrics.metric import Metric, itself
+from proverbench.metrics.registry import metrics_of
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Composite:
-    """A metric made of two rates."""
+class Function:
+    """A metric as a function of rates."""
 
-    kind: Literal["harmonic", "mean"]
-    first: str
-    second: str
-
-    def of(self, first: Floats, second: Floats) -> Floats:
-        """Combine, elementwise; nan where either is nan, and the harmonic mean of 0 and 0 is 0."""
-        if self.kind == "mean":
-            return (first + second) / 2
-        total = first + second
-        return 2 * first * second / np.where(total == 0, 1.0, total)
+    rates: tuple[str, ...]
+    """Names of the rates, in the order that ``g`` takes them."""
+    g: Callable[..., Any] = itself
+    """Of floats, fractions or arrays (:attr:`proverbench.metrics.metric.Metric.g`)."""
 
 
-COMPOSITES: dict[str, Composite] = {
-    "rough_bal_f1": Composite("harmonic", "rough_tpr", "rough_tnr"),
-    "balanced_accuracy": Composite("mean", "rough_tpr", "rough_tnr"),
-    "meta_ver_bal_f1": Composite("harmonic", "meta_ver_tpr", "meta_ver_tnr"),
-}
-"""The published composites (docs/metrics.md)."""
+def each_itself(names: Iterable[str]) -> dict[str, Function]:
+    """Rates that are metrics themselves."""
+    return {name: Function((name,)) for name in names}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,26 +47,36 @@ class RateTable:
     """What each problem could have earned, shape (C, K)."""
     items: Floats
     """Number of single yes-or-no observations behind each rate, shape (K,), for design effects."""
-    composites: Mapping[str, Composite]
+    metrics: Mapping[str, Function]
+    """The metrics that are made of these rates, by name."""
 
-    @property
-    def reported(self) -> tuple[str, ...]:
-        """Names of all metrics, rates first."""
-        return (*self.names, *self.composites)
+    def columns(self, metric: str) -> list[int]:
+        """Columns of the rates that a metric is made of, in the order that its function takes them."""
+        return [self.names.index(name) for name in self.metrics[metric].rates]
 
     def values(self, earned: Floats, possible: Floats) -> dict[str, Floats]:
         """Every metric for sums of the given shape (..., K); nan where nothing could be earned."""
         undefined = np.full(np.broadcast_shapes(earned.shape, possible.shape), np.nan)
         rates = np.divide(earned, possible, out=undefined, where=possible > 0)
-        found = {name: rates[..., k] for k, name in enumerate(self.names)}
-        for name, composite in self.composites.items():
-            found[name] = composite.of(found[composite.first], found[composite.second])
-        return found
+        return {
+            name: function.g(*(rates[..., k] for k in self.columns(name))) for name, function in self.metrics.items()
+        }
 
     def point(self) -> dict[str, float]:
         """Every metric on the problems as they are; nan where it is undefined."""
         found = self.values(self.earned.sum(axis=0), self.possible.sum(axis=0))
         return {name: float(value) for name, value in found.items()}
+
+    def exact(self) -> dict[str, float | None]:
+        """Every metric on the problems as they are, computed in fractions and rounded once; None where undefined."""
+        earned = [Fraction(value) for value in self.earned.sum(axis=0).tolist()]
+        possible = [Fraction(value) for value in self.possible.sum(axis=0).tolist()]
+        found: dict[str, float | None] = {}
+        for name, function in self.metrics.items():
+            columns = self.columns(name)
+            defined = all(possible[k] for k in columns)
+            found[name] = float(function.g(*(earned[k] / possible[k] for k in columns))) if defined else None
+        return found
 
 
 def sums_by_problem(values: NDArray[np.generic], problem: NDArray[np.int32], problems: int) -> Floats:
@@ -92,10 +95,17 @@ def sums_by_problem(values: NDArray[np.generic], problem: NDArray[np.int32], pro
     return np.stack(summed, axis=1) if summed else np.zeros((problems, 0))
 
 
+def best_by_problem(values: NDArray[np.generic], problem: NDArray[np.int32], problems: int) -> Floats:
+    """The largest of the rows that belong to the same problem, shape (C,); 0 where there is none."""
+    best = np.zeros(problems)
+    np.maximum.at(best, problem, values.astype(np.float64))
+    return best
+
+
 def table_of(
     columns: Sequence[tuple[str, NDArray[np.generic], NDArray[np.generic]]],
     arrays: JudgmentArrays,
-    composites: Mapping[str, Composite] | None = None,
+    metrics: Mapping[str, Function] | None = None,
 ) -> RateTable:
     """Make a table from credits of single proofs.
 
@@ -103,89 +113,55 @@ def table_of(
         columns: For each rate its name, the credit of each proof (P,), and what the proof could earn (P,); both in
             units of single observations, so that ``possible`` adds up to their number.
         arrays: Where the proofs' problems are taken from.
-        composites: Metrics made of two of the rates.
+        metrics: Metrics that are made of the rates, beside the rates themselves.
     """
     problems = len(arrays.problems)
     earned = np.stack([column[1].astype(np.float64) for column in columns], axis=1)
     possible = np.stack([column[2].astype(np.float64) for column in columns], axis=1)
     possible_sums = sums_by_problem(possible, arrays.problem, problems)
+    names = tuple(column[0] for column in columns)
     return RateTable(
-        names=tuple(column[0] for column in columns),
+        names=names,
         earned=sums_by_problem(earned, arrays.problem, problems),
         possible=possible_sums,
         items=possible_sums.sum(axis=0),
-        composites=composites or {},
+        metrics=each_itself(names) | dict(metrics or {}),
     )
 
 
-def prover_rates(arrays: JudgmentArrays, *, invalid_accepts: bool = False) -> RateTable:
-    """The published ProverBench metrics as sums over problems.
+def metric_table(arrays: JudgmentArrays, metrics: Iterable[Metric]) -> RateTable:
+    """The rates of some metrics as sums over problems; metrics that are a rate come first.
 
     Args:
         arrays: One split.
-        invalid_accepts: Count each invalid judgment of an existing proof as an acceptance (the upper bound).
+        metrics: Of its benchmark.
     """
-    accepts = arrays.accepts + (arrays.repeats - arrays.accepts - arrays.rejects) * invalid_accepts
-    accepted = (accepts == arrays.repeats) & arrays.generated
-    valid = np.count_nonzero(arrays.verdict != INVALID, axis=1)
-    one = np.ones(len(arrays.keys))
-    table = table_of(
-        [
-            ("pessimistic", accepted, one),
-            ("pass_any_sample", accepted, one),
-            ("generation_failure_rate", ~arrays.generated, one),
-            ("verifier_valid_rate", valid, one * arrays.repeats),
-        ],
-        arrays,
+    ordered = sorted(metrics, key=lambda metric: len(metric.rates) > 1)
+    rates = {rate.name: rate for metric in ordered for rate in metric.rates}
+    problems = len(arrays.problems)
+    earned, possible = np.zeros((problems, len(rates))), np.zeros((problems, len(rates)))
+    for k, rate in enumerate(rates.values()):
+        for sums, credit in ((earned, rate.earned(arrays)), (possible, rate.possible(arrays))):
+            if rate.best_proof:
+                sums[:, k] = best_by_problem(credit, arrays.problem, problems)
+            else:
+                sums[:, k] = sums_by_problem(credit, arrays.problem, problems)[:, 0]
+    return RateTable(
+        names=tuple(rates),
+        earned=earned,
+        possible=possible,
+        items=possible.sum(axis=0),
+        metrics={metric.name: Function(tuple(rate.name for rate in metric.rates), metric.g) for metric in ordered},
     )
-    # A problem counts once for pass_any_sample, however many of its samples were accepted.
-    table.earned[:, 1] = table.earned[:, 1] > 0
-    table.possible[:, 1] = 1
-    table.items[1] = len(arrays.problems)
-    return table
 
 
-def verifier_rates(arrays: JudgmentArrays, *, meta: bool, invalid_agrees: bool = False) -> RateTable:
-    """The published VerifierBench metrics as sums over problems.
+def published_rates(arrays: JudgmentArrays, *, meta: bool = False, best_case: bool = False) -> RateTable:
+    """The metrics of either benchmark as sums over problems.
 
     Args:
         arrays: One split.
         meta: Whether the meta-verifier was asked.
-        invalid_agrees: Count each invalid judgment as one that agrees with the label, and each invalid or missing
-            level as an exact match (the upper bound).
+        best_case: Read invalid judgments in the score's favour (the upper bound).
     """
-    invalid = arrays.verdict == INVALID
-    free = invalid & invalid_agrees
-    correct, incorrect = arrays.correct, arrays.incorrect
-    polarity = np.where(correct[:, None], arrays.verdict == ACCEPTS, arrays.verdict >= 0)
-    polarity_credit = np.count_nonzero(polarity | free, axis=1)
-    step_credit = np.count_nonzero((arrays.verdict == arrays.label[:, None]) & ~invalid | free, axis=1)
-    asked = np.full(len(arrays.keys), arrays.repeats)
-    columns = [
-        ("rough_accuracy", polarity_credit, asked),
-        ("rough_tpr", polarity_credit * correct, asked * correct),
-        ("rough_tnr", polarity_credit * incorrect, asked * incorrect),
-        ("first_error_step_accuracy", step_credit, asked),
-        ("first_error_step_accuracy_incorrect", step_credit * incorrect, asked * incorrect),
-        ("verifier_valid_rate", np.count_nonzero(~invalid, axis=1), asked),
-    ]
-    composites = {name: COMPOSITES[name] for name in ("rough_bal_f1", "balanced_accuracy")}
-    if meta:
-        graded = arrays.meta != INVALID
-        units = np.where(graded, arrays.meta, META_UNITS if invalid_agrees else 0)
-        # Quarters add up exactly in binary floating point, like the whole counts of the other columns.
-        credit = units.sum(axis=1) / META_UNITS
-        columns += [
-            ("meta_ver_tpr", credit * correct, asked * correct),
-            ("meta_ver_tnr", credit * incorrect, asked * incorrect),
-            ("meta_valid_rate", np.count_nonzero(graded, axis=1), asked),
-        ]
-        composites["meta_ver_bal_f1"] = COMPOSITES["meta_ver_bal_f1"]
-    return table_of(columns, arrays, composites)
-
-
-def published_rates(arrays: JudgmentArrays, *, meta: bool = False, best_case: bool = False) -> RateTable:
-    """The published metrics of either benchmark; ``best_case`` reads invalid judgments in the score's favour."""
-    if arrays.task == "prover":
-        return prover_rates(arrays, invalid_accepts=best_case)
-    return verifier_rates(arrays, meta=meta, invalid_agrees=best_case)
+    metrics = metrics_of(arrays.task, meta=meta).values()
+    return metric_table(arrays.best_case() if best_case else arrays, metrics)

@@ -8,6 +8,7 @@ import numpy as np
 
 from proverbench.metrics.arrays import INVALID, JudgmentArrays
 from proverbench.metrics.rates import Floats, RateTable, published_rates
+from proverbench.metrics.registry import metrics_of
 
 RESAMPLES = 1000
 SEED = 20260711
@@ -222,20 +223,21 @@ def wilson_of(table: RateTable, name: str) -> dict[str, float]:
     """The Wilson-type interval of one metric, for where the bootstrap is not to be trusted.
 
     Returns:
-        ``low``, ``high`` and, for a rate, ``design_effect`` and ``effective_n``. A composite combines the ends of its
-        two rates' 97.5 % intervals, which holds at 95 % or better (Bonferroni), because it grows with either rate.
+        ``low``, ``high`` and, for a rate, ``design_effect`` and ``effective_n``. A metric of two rates combines the
+        ends of their 97.5 % intervals, which holds at 95 % or better (Bonferroni), because it grows with either.
     """
-    composite = table.composites.get(name)
-    if composite is None:
-        low, high, effect, effective_n = _wilson_rate(table, name, 0.95)
+    function = table.metrics[name]
+    if len(function.rates) == 1:
+        low, high, effect, effective_n = _wilson_rate(table, function.rates[0], 0.95)
         return {
             "low": significant(low),
             "high": significant(high),
             "design_effect": significant(effect),
             "effective_n": significant(effective_n),
         }
-    first, second = (_wilson_rate(table, part, 0.975) for part in (composite.first, composite.second))
-    low, high = (float(composite.of(np.array(first[end]), np.array(second[end]))) for end in (0, 1))
+    level = 1 - 0.05 / len(function.rates)
+    ends = [_wilson_rate(table, part, level) for part in function.rates]
+    low, high = (float(function.g(*(part[end] for part in ends))) for end in (0, 1))
     return {"low": significant(low), "high": significant(high)}
 
 
@@ -256,27 +258,22 @@ def bounds(
     """
     as_is = published_rates(arrays, meta=meta).point() if metrics is None else metrics
     best = published_rates(arrays, meta=meta, best_case=True).point()
+    known = metrics_of(arrays.task, meta=meta)
     found: dict[str, dict[str, Any]] = {}
     for name, high in best.items():
         low = as_is.get(name)
-        if low is None or math.isnan(low) or name in _NO_BOUNDS:
+        if low is None or math.isnan(low) or known[name].validity:
             continue
-        if name.endswith("_tpr"):
-            concerned = arrays.correct
-        elif name.endswith(("_tnr", "_incorrect")):
-            concerned = arrays.incorrect
-        else:
-            concerned = arrays.generated
-        invalid = (arrays.meta if name.startswith("meta_") else arrays.verdict) == INVALID
+        concerned = np.zeros(len(arrays.keys), dtype=np.bool_)
+        for rate in known[name].rates:
+            concerned |= rate.possible(arrays) > 0
+        replies = arrays.meta if "meta" in known[name].needs else arrays.verdict
         found[name] = {
             "low": significant(low),
             "high": significant(high),
-            "invalid": int(np.count_nonzero(invalid[concerned])),
+            "invalid": int(np.count_nonzero(replies[concerned & arrays.generated] == INVALID)),
         }
     return found
-
-
-_NO_BOUNDS = ("verifier_valid_rate", "meta_valid_rate", "generation_failure_rate")
 
 
 def significant(value: float, digits: int = 12) -> float:
@@ -284,19 +281,13 @@ def significant(value: float, digits: int = 12) -> float:
     return float(f"{value:.{digits}g}")
 
 
-def _parts(table: RateTable, name: str) -> tuple[str, ...]:
-    composite = table.composites.get(name)
-    return (name,) if composite is None else (composite.first, composite.second)
-
-
 def _counted(table: RateTable, name: str) -> int:
-    columns = [table.names.index(part) for part in _parts(table, name)]
-    return int(np.count_nonzero(table.possible[:, columns].sum(axis=1)))
+    return int(np.count_nonzero(table.possible[:, table.columns(name)].sum(axis=1)))
 
 
 def _unreliable(table: RateTable, name: str, counted: int) -> str | None:
     why = list(flag_few(counted).values())
-    for part in _parts(table, name):
+    for part in table.metrics[name].rates:
         k = table.names.index(part)
         if not why and np.count_nonzero(table.possible[:, k]) < FEW_PROBLEMS:
             why.append(f"fewer than {FEW_PROBLEMS} problems in {part}")

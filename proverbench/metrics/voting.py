@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from proverbench.benchmark import benchmark_of
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.comparison import difference_interval
-from proverbench.metrics.rates import Composite, Floats, RateTable, sums_by_problem, table_of
+from proverbench.metrics.metric import harmonic_mean
+from proverbench.metrics.rates import Floats, Function, RateTable, each_itself, sums_by_problem, table_of
 from proverbench.metrics.uncertainty import RESAMPLES, SEED, intervals, significant
 
 FOLDS = 5
@@ -83,7 +85,7 @@ def voting_curve(
         ``value`` in [0, 1] or None where the class is absent, ``interval``.
     """
     pairs = [(r, k) for r in range(1, arrays.repeats + 1) for k in range(1, r + 1)]
-    names = ("acceptance",) if arrays.task == "prover" else ("tpr", "tnr", "bal_f1")
+    names = ("tpr", "tnr", "bal_f1") if benchmark_of(arrays.task).labelled else ("acceptance",)
     table = _voting_table(arrays, pairs)
     point = table.point()
     found = intervals(table, resamples=resamples, seed=seed)
@@ -145,7 +147,7 @@ def pass_at_k(
     samples = arrays.samples
     wanted = range(1, samples + 1) if ks is None else ks
     usable = [k for k in wanted if 1 <= k <= samples] if arrays.problems else []
-    passed = sums_by_problem(accepted(arrays), arrays.problem, len(arrays.problems))[:, 0].astype(np.int64)
+    passed = sums_by_problem(arrays.accepted, arrays.problem, len(arrays.problems))[:, 0].astype(np.int64)
     possible = np.ones((len(passed), len(usable)))
     earned = [pass_probability(samples, k)[passed] for k in usable]
     table = RateTable(
@@ -153,7 +155,7 @@ def pass_at_k(
         earned=np.stack(earned, axis=1) if earned else possible,
         possible=possible,
         items=possible.sum(axis=0) * [samples // k for k in usable],  # draws of k that share no sample
-        composites={},
+        metrics=each_itself(f"pass@{k}" for k in usable),
     )
     point, found = table.point(), intervals(table, resamples=resamples, seed=seed)
     rows: list[dict[str, Any]] = []
@@ -183,12 +185,6 @@ def pass_probability(samples: int, k: int) -> Floats:
         raise ValueError(f"pass@{k} needs k from 1 to the number of samples, {samples}")
     total = math.comb(samples, k)
     return np.array([(total - math.comb(samples - passing, k)) / total for passing in range(samples + 1)])
-
-
-def accepted(arrays: JudgmentArrays) -> NDArray[np.bool_]:
-    """The acceptance rule: whether all R judgments of a proof validly accept it, shape (P,)."""
-    everything: NDArray[np.bool_] = (arrays.accepts == arrays.repeats) & arrays.generated
-    return everything
 
 
 def best_threshold(
@@ -254,7 +250,7 @@ def best_threshold(
         earned=np.stack(earned, axis=1),
         possible=np.stack(possible, axis=1),
         items=np.stack(possible, axis=1).sum(axis=0),
-        composites={rule: Composite("harmonic", f"tpr {rule}", f"tnr {rule}") for rule in columns},
+        metrics={rule: Function((f"tpr {rule}", f"tnr {rule}"), harmonic_mean) for rule in columns},
     )
     point = rules.point()
 
@@ -281,17 +277,17 @@ def _voting_table(arrays: JudgmentArrays, pairs: list[tuple[int, int]]) -> RateT
     one = np.ones(len(arrays.keys))
     accepts, rejects = arrays.accepts, arrays.rejects
     columns: list[tuple[str, NDArray[Any], NDArray[Any]]] = []
-    composites: Mapping[str, Composite] = {}
+    composites: Mapping[str, Function] = {}
     for r, k in pairs:
         accepting = subset_probability(arrays.repeats, r, k)[accepts]
-        if arrays.task == "prover":
+        if not benchmark_of(arrays.task).labelled:
             columns.append((f"acceptance@{r},{k}", accepting * arrays.generated, one))
             continue
         rejecting = subset_probability(arrays.repeats, r, r - k + 1)[rejects]
         columns.append((f"tpr@{r},{k}", accepting * arrays.correct, one * arrays.correct))
         columns.append((f"tnr@{r},{k}", rejecting * arrays.incorrect, one * arrays.incorrect))
-    if arrays.task == "verifier":
-        composites = {f"bal_f1@{r},{k}": Composite("harmonic", f"tpr@{r},{k}", f"tnr@{r},{k}") for r, k in pairs}
+    if benchmark_of(arrays.task).labelled:
+        composites = {f"bal_f1@{r},{k}": Function((f"tpr@{r},{k}", f"tnr@{r},{k}"), harmonic_mean) for r, k in pairs}
     table = table_of(columns, arrays, composites)
     # So many judgments of a proof make R // r votes that share none: single judgments at r = 1, one vote at r = R.
     votes = [arrays.repeats // r for r, _ in pairs for _ in range(len(columns) // len(pairs))]

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from proverbench.errors import InvalidReply
+from proverbench.protocols.elements import elements
 from proverbench.records import LEVEL_SCORES, Verdict
 
 FIELDS = ("assessment", "errors", "first_error_step")
@@ -62,13 +63,8 @@ _STEP_TAIL_REVERSED = re.compile(
     r"(?:\s++|>\s*+pets/<|>\s*+\}?+\s*+pets\s*+\{?+\s*+dne\\)*+",
     re.IGNORECASE,
 )
-_FIELD_TAGS = {
-    name: (re.compile(rf"<{name}\s*+>", re.IGNORECASE), re.compile(rf"</\s*+{name}\s*+>", re.IGNORECASE))
-    for name in FIELDS
-}
 _INDEX = re.compile(rf"-?\d{{1,{MAX_INDEX_DIGITS}}}+")
 _LEVEL = re.compile(r"<level\s*+>\s*+(\w++)\s*+</level\s*+>", re.IGNORECASE)
-_LEVEL_NAMES = [(name, re.compile(name, re.IGNORECASE)) for name in LEVEL_SCORES]
 
 
 def check_finish(finish_reason: str | None, kind: str, accept_missing: bool = False) -> None:
@@ -97,21 +93,28 @@ def final_text(text: str) -> str:
     return text.strip()
 
 
-def read_steps(text: str) -> list[str]:
+def read_steps(text: str, *, strip_start: bool = True) -> list[str]:
     """The steps that can be read of a reply, also of one that is invalid; empty when there are none.
 
-    Only the end of a step is stripped (rule 3): white space after an opening tag is part of the step.
+    Args:
+        text: The reply.
+        strip_start: As for :func:`parse_steps`.
     """
-    return _steps(final_text(text))
+    return _steps(final_text(text), strip_start)
 
 
-def parse_steps(text: str) -> list[str]:
-    """The steps of a proof, at least one, none of them empty (rules 2 and 3).
+def parse_steps(text: str, *, strip_start: bool = True) -> list[str]:
+    """The steps of a proof, at least one, none of them empty (rules 2 and 3), without white space at either end.
+
+    Args:
+        text: The reply.
+        strip_start: False keeps the white space after an opening tag, as runs of format version 1 did. How many
+            steps there are never depends on it.
 
     Raises:
         InvalidReply: ``empty_final_answer`` or ``no_proof_steps``.
     """
-    steps = _steps(_answer(text))
+    steps = _steps(answer_text(text), strip_start)
     if not steps:
         raise InvalidReply("no_proof_steps")
     return steps
@@ -124,7 +127,7 @@ def parse_verdict(text: str, n_steps: int) -> Verdict:
         InvalidReply: ``empty_final_answer``, ``missing:NAME``, ``duplicate:NAME``, ``empty_assessment``, ``bad_index``
             or ``index_out_of_range``; the first that applies, fields in the order of :data:`FIELDS`.
     """
-    answer = _answer(text)
+    answer = answer_text(text)
     assessment, errors, index = (_only_field(answer, name) for name in FIELDS)
     if not assessment:
         raise InvalidReply("empty_assessment")
@@ -137,28 +140,34 @@ def parse_level(text: str) -> str:
     Raises:
         InvalidReply: ``empty_final_answer`` or ``bad_level``.
     """
-    matches = _LEVEL.finditer(_answer(text))
+    matches = _LEVEL.finditer(answer_text(text))
     match = next(matches, None)
     if match is not None and next(matches, None) is None:
-        for name, pattern in _LEVEL_NAMES:
-            if pattern.fullmatch(match[1]):
-                return name
+        # Capitals, and not IGNORECASE: to that, "İ" (U+0130) is an I; to the published evaluator it is none.
+        level = match[1].upper()
+        if level in LEVEL_SCORES:
+            return level
     raise InvalidReply("bad_level")
 
 
-def _answer(text: str) -> str:
+def answer_text(text: str) -> str:
+    """As :func:`final_text`, which must not be empty.
+
+    Raises:
+        InvalidReply: ``empty_final_answer``.
+    """
     answer = final_text(text)
     if not answer:
         raise InvalidReply("empty_final_answer")
     return answer
 
 
-def _steps(answer: str) -> list[str]:
+def _steps(answer: str, strip_start: bool) -> list[str]:
     # Without a '>' ahead no tag can match; ending the search at the last one keeps '<step<step<step…' linear.
     opens = list(_OPEN_STEP.finditer(answer, 0, answer.rfind(">") + 1))
     ends = [match.start() for match in opens[1:]] + [len(answer)]
     pieces = (_without_tail(answer[match.end() : end]) for match, end in zip(opens, ends, strict=False))
-    return [piece for piece in pieces if piece]
+    return [piece.lstrip() if strip_start else piece for piece in pieces if piece]
 
 
 def _without_tail(piece: str) -> str:
@@ -169,17 +178,13 @@ def _without_tail(piece: str) -> str:
 
 def _only_field(answer: str, name: str) -> str:
     """The stripped content of the one ``<name>`` element in ``answer``."""
-    open_tag, close_tag = _FIELD_TAGS[name]
-    contents: list[str] = []
-    position = 0
-    while (start := open_tag.search(answer, position)) and (end := close_tag.search(answer, start.end())):
-        if contents:
-            raise InvalidReply(f"duplicate:{name}")
-        contents.append(answer[start.end() : end.start()].strip())
-        position = end.end()
-    if not contents:
+    contents = elements(answer, name)
+    content = next(contents, None)
+    if content is None:
         raise InvalidReply(f"missing:{name}")
-    return contents[0]
+    if next(contents, None) is not None:
+        raise InvalidReply(f"duplicate:{name}")
+    return content
 
 
 def _index(field: str, n_steps: int) -> int:

@@ -8,13 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from proverbench.benchmark import benchmark_of
+from proverbench.metrics.registry import METRICS, headlines, metrics_of
 from proverbench.records import Manifest, Role, RoleIdentity, Row, Summary, Task
-
-HEADLINES: dict[Task, tuple[str, ...]] = {
-    "prover": ("pessimistic", "pass_any_sample"),
-    "verifier": ("rough_bal_f1", "rough_tpr", "rough_tnr", "first_error_step_accuracy", "meta_ver_bal_f1"),
-}
-"""The metrics that leaderboards show and that runs are compared on, if nothing else is asked for."""
+from proverbench.run.remarks import import_differences
 
 Weight = Literal["compared", "warns", "refuses"]
 
@@ -32,7 +29,7 @@ class Aspect:
 
     def weight(self, task: Task) -> Weight:
         """What a difference does in a comparison of that task's runs."""
-        return self.prover if task == "prover" else self.verifier
+        return self.verifier if benchmark_of(task).labelled else self.prover
 
 
 @dataclass(frozen=True)
@@ -70,6 +67,17 @@ def _shown(role: RoleIdentity | None) -> str:
 ASPECTS: tuple[Aspect, ...] = (
     Aspect("task", lambda m: m.identity.task, "refuses", "refuses", "they are different benchmarks"),
     Aspect("protocol", lambda m: m.identity.protocol, "refuses", "refuses", "replies were read by other rules"),
+    Aspect(
+        "steps",
+        lambda m: (
+            "stripped on both sides"
+            if m.strips_steps or not benchmark_of(m.identity.task).samples
+            else "white space kept at the start"
+        ),
+        "warns",
+        "compared",
+        "the judge saw other white space around steps; runs of format version 1 kept it (docs/run-format.md)",
+    ),
     Aspect(
         "repeats",
         lambda m: m.extent.verifier_repeats,
@@ -140,17 +148,18 @@ def of_weight(found: Sequence[Difference], weight: Weight) -> list[Difference]:
     return [difference for difference in found if difference.weight == weight]
 
 
-def headlines(manifests: Mapping[str, Manifest]) -> list[str]:
+def common_headlines(manifests: Mapping[str, Manifest]) -> list[str]:
     """The headline metrics that all these runs of one benchmark have."""
     task = next(iter(manifests.values())).identity.task
-    meta = all(manifest.extent.meta for manifest in manifests.values())
-    return [metric for metric in HEADLINES[task] if meta or not metric.startswith("meta_")]
+    return headlines(task, meta=all(manifest.extent.meta for manifest in manifests.values()))
 
 
-def comparable(metrics: Sequence[str], found: Sequence[Difference]) -> list[str]:
-    """Of these metrics, those that mean the same in runs that differ so."""
-    other_samples = any(difference.aspect == "samples" for difference in found)
-    return [metric for metric in metrics if not (other_samples and metric == "pass_any_sample")]
+def comparable(metrics: Sequence[str], found: Sequence[Difference], task: Task) -> list[str]:
+    """Of these metrics of a benchmark, those that mean the same in runs that differ so."""
+    if not any(difference.aspect == "samples" for difference in found):
+        return list(metrics)
+    known = metrics_of(task)
+    return [metric for metric in metrics if not known[metric].grows_with_samples]
 
 
 class Side(NamedTuple):
@@ -177,6 +186,11 @@ def doubts(sides: Mapping[str, Side], found: Sequence[Difference], split: str) -
             for name, side in sides.items()
             if side.summary.closed_unanswered
         ),
+        *(
+            f"{name}: the import did not keep the published evaluator's scores: {difference}"
+            for name, side in sides.items()
+            for difference in import_differences(side.manifest, side.summary)
+        ),
         *changed_problems({name: side.rows for name, side in sides.items()}),
     ]
 
@@ -192,7 +206,7 @@ def valid_rate_warnings(rates: Mapping[str, Mapping[str, float | int | None]]) -
         rates: Each run's published metrics.
     """
     warnings = []
-    for metric in ("verifier_valid_rate", "generation_failure_rate", "meta_valid_rate"):
+    for metric in dict.fromkeys(metric.name for metric in METRICS if metric.validity):
         for (first, one), (second, other) in itertools.combinations(rates.items(), 2):
             a, b = one.get(metric), other.get(metric)
             if a is not None and b is not None and abs(a - b) > VALID_RATE_GAP:
@@ -236,9 +250,9 @@ CALIBRATION_ASPECTS = ("protocol", "verifier", "verifier prompt", "reference swi
 def calibration_faults(run: Manifest, calibration: Manifest) -> list[str]:
     """Why a VerifierBench run does not measure the judge of a ProverBench run; empty when it does."""
     faults = []
-    if run.identity.task != "prover":
+    if not benchmark_of(run.identity.task).samples:
         faults.append("the run to correct is no ProverBench run")
-    if calibration.identity.task != "verifier":
+    if not benchmark_of(calibration.identity.task).labelled:
         faults.append("the calibration is no VerifierBench run")
     for aspect in ASPECTS:
         if aspect.name in CALIBRATION_ASPECTS:

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 from proverbench.errors import InvalidReply
 from proverbench.inputs.data import EVERYTHING, splits
 from proverbench.metrics.arrays import ArrayBuilder, JudgmentArrays
-from proverbench.metrics.proverbench import ProverScore
+from proverbench.metrics.scores import scores
 from proverbench.metrics.uncertainty import split_uncertainty
-from proverbench.metrics.verifierbench import VerifierScore
 from proverbench.protocols.prompts import render_verifier
 from proverbench.records import (
     GIVEN,
@@ -75,7 +74,7 @@ def build_record(sources: Sources, proof: int, observe: Callable[[CallLine], Non
             return ProofRecord(**common, complete=False)
         line = sources.calls.call_at(offset)
         see(line)
-        generation = read_generation(line, policy)
+        generation = read_generation(line, policy, strip_start=manifest.strips_steps)
         common["steps"] = generation.steps
         if generation.error is not None:
             return ProofRecord(**common, generation_error=generation.error, score=0.0)
@@ -205,20 +204,10 @@ class _Alike:
 class _Split:
     """What was seen of one split."""
 
-    score: ProverScore | VerifierScore
     expected: int = 0
     completed: int = 0
 
-    @classmethod
-    def of(cls, sources: Sources) -> "_Split":
-        """None of its records seen."""
-        plan = sources.plan
-        if sources.manifest.identity.task == "prover":
-            return cls(ProverScore(samples=plan.samples, repeats=plan.repeats))
-        return cls(VerifierScore(repeats=plan.repeats, meta=plan.meta))
-
     def see(self, record: ProofRecord) -> None:
-        self.score.add(record)
         self.expected += 1
         self.completed += record.complete
 
@@ -242,7 +231,7 @@ class Summariser:
         plan = sources.plan
         self._sources = sources
         self._arrays = ArrayBuilder(task=sources.manifest.identity.task, samples=plan.samples, repeats=plan.repeats)
-        self._splits = {name: _Split.of(sources) for name in splits(sources.rows)}
+        self._splits = {name: _Split() for name in splits(sources.rows)}
         self._invalid: dict[Role, Counter[str]] = {role: Counter() for role in ROLES}
         self._calls: Counter[Role] = Counter()
         self._calls_of_unknown_usage: Counter[Role] = Counter()
@@ -301,6 +290,7 @@ class Summariser:
             task=manifest.identity.task,
             complete=parts["all"].complete,
             run_id=manifest.run_id,
+            protocol=manifest.identity.protocol,
             scored_by=SCORED_BY,
             splits=parts,
             invalid={role: dict(sorted(found.items())) for role, found in self._invalid.items() if role in roles},
@@ -321,8 +311,9 @@ class Summariser:
             complete=seen.completed == seen.expected,
         )
         if split.complete and seen.expected:
-            split.metrics = seen.score.metrics()
-            split.intervals, split.bounds = split_uncertainty(arrays.split(name), meta=plan.meta, metrics=split.metrics)
+            chosen = arrays.split(name)
+            split.metrics = scores(chosen, meta=plan.meta)
+            split.intervals, split.bounds = split_uncertainty(chosen, meta=plan.meta, metrics=split.metrics)
         return split
 
     def _tokens(self, role: Role) -> dict[str, int | None]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from proverbench.errors import JournalError
+from proverbench.errors import JournalError, PromptError
 from proverbench.metrics.uncertainty import significant
+from proverbench.protocols.prompts import prompt_sha256
 from proverbench.records import (
     AttemptLine,
     CallFacts,
@@ -120,8 +121,15 @@ class RunFolder:
 
         Raises:
             KeyError: If the run has no template for the role, or lacks the reply that the prompt is made from.
+            PromptError: If the call was answered to another prompt, by the hash that was saved with the answer.
         """
-        return render(self.sources, key).text
+        prompt, line = render(self.sources, key).text, self.call(key)
+        if line is not None and line.prompt_sha256 and line.prompt_sha256 != (made := prompt_sha256(prompt)):
+            raise PromptError(
+                f"the prompt that was sent (SHA-256 {line.prompt_sha256[:12]}…) is not the one that this folder makes "
+                f"({made[:12]}…): a source was changed, or it was sent by other rules"
+            )
+        return prompt
 
     def close(self) -> None:
         """Close the run's files."""

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from proverbench.ask.batching import open_batches
+from proverbench.benchmark import benchmark_of
 from proverbench.errors import JournalError, RunMismatchError
 from proverbench.inputs.data import parse_shard
-from proverbench.records import RUN_COMMANDS, Extent, FinalLine, Line, Row, ShardPlace
+from proverbench.records import Extent, FinalLine, Line, Row, ShardPlace
 from proverbench.run.extent import ROLES
 from proverbench.run.journal import now, writer
 from proverbench.run.session import Draft, identity_differences
@@ -107,6 +108,7 @@ class Shards:
             rows=[rows[position] for position in sorted(rows)],
             templates=first.templates,
             lines=self._lines(),
+            format_version=first.manifest.format_version,
         )
 
     def _lines(self) -> Iterator[Line]:
@@ -145,7 +147,7 @@ def _open_idle(path: Path) -> Sources:
 
 
 def _resuming(sources: Sources) -> str:
-    return f"{RUN_COMMANDS[sources.manifest.identity.task]} --resume {sources.path}"
+    return f"{benchmark_of(sources.manifest.identity.task).command} --resume {sources.path}"
 
 
 def _open_batches(sources: Sources) -> Iterator[str]:
@@ -183,6 +185,8 @@ def _differences(first: Sources, other: Sources) -> list[str]:
         f" {fault.strip()}"
         for fault in identity_differences(two.identity, one.identity, first="the first has", second="the second")
     ]
+    if one.format_version != two.format_version:
+        faults.append(f" format_version: the first has {two.format_version}, the second {one.format_version}")
     missing = set(one.identity.roles) ^ set(two.identity.roles)
     faults += [f" roles: only one of them has a {role}" for role in sorted(missing)]
     extents = (_unsplit(two.extent, 0), _unsplit(one.extent, 0))

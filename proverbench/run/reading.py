@@ -5,7 +5,17 @@ from collections.abc import Iterator
 from proverbench.errors import InvalidReply
 from proverbench.protocols.basic_v1 import check_finish, parse_level, parse_steps, parse_verdict, read_steps
 from proverbench.protocols.prompts import Rendered, render_meta, render_policy, render_verifier
-from proverbench.records import GIVEN, CallKey, CallLine, Generation, MetaJudgment, Proof, Role, RoleIdentity, Verdict
+from proverbench.records import (
+    GIVEN,
+    CallKey,
+    CallLine,
+    Generation,
+    MetaJudgment,
+    Proof,
+    Role,
+    RoleIdentity,
+    Verdict,
+)
 from proverbench.run.sources import Sources
 
 
@@ -22,14 +32,20 @@ def _check(line: CallLine, role: RoleIdentity) -> str:
     return line.text
 
 
-def read_generation(line: CallLine, role: RoleIdentity) -> Generation:
-    """Read a policy call's reply by protocol basic-v1."""
+def read_generation(line: CallLine, role: RoleIdentity, *, strip_start: bool) -> Generation:
+    """Read a policy call's reply by protocol basic-v1.
+
+    Args:
+        line: The call.
+        role: The policy.
+        strip_start: ``Manifest.strips_steps`` of the run: whether steps are stripped at their start too.
+    """
     if line.steps is not None:
         return Generation(line.steps, None if line.steps else "no_proof_steps")
     try:
-        return Generation(parse_steps(_check(line, role)), None)
+        return Generation(parse_steps(_check(line, role), strip_start=strip_start), None)
     except InvalidReply as exc:
-        return Generation(read_steps(line.text), exc.reason)
+        return Generation(read_steps(line.text, strip_start=strip_start), exc.reason)
 
 
 def read_judgment(line: CallLine, role: RoleIdentity, n_steps: int) -> Verdict:
@@ -52,7 +68,7 @@ def read_level(line: CallLine, role: RoleIdentity) -> MetaJudgment:
 def is_valid(line: CallLine, role: RoleIdentity, n_steps: int) -> bool:
     """Whether a reply is valid; ``n_steps`` counts only for a judgment."""
     if line.role == "policy":
-        return read_generation(line, role).error is None
+        return read_generation(line, role, strip_start=True).error is None
     if line.role == "meta":
         return read_level(line, role).valid
     try:
@@ -120,7 +136,10 @@ def proof_steps(sources: Sources, proof: int) -> Generation | None:
         offset = sources.ledger.offset("policy", proof)
         if offset is None:
             return None
-        read = read_generation(sources.calls.call_at(offset), sources.manifest.identity.roles["policy"])
+        manifest = sources.manifest
+        read = read_generation(
+            sources.calls.call_at(offset), manifest.identity.roles["policy"], strip_start=manifest.strips_steps
+        )
         sources.latest_proof = (proof, read)
     return sources.latest_proof[1]
 

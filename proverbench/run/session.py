@@ -60,6 +60,8 @@ class Draft:
     """What calls.jsonl begins with: given proofs (``--proofs``) as answered policy calls, or lines of other runs."""
     shard_place: ShardPlace | None = None
     """Of a shard: where its rows stand."""
+    format_version: int = FORMAT_VERSION
+    """Of a run that there is already, its own: replies go on being read as its judges were shown them."""
 
     @cached_property
     def inputs(self) -> bytes:
@@ -70,7 +72,7 @@ class Draft:
     def manifest(self) -> Manifest:
         """The manifest of the run."""
         return Manifest(
-            format_version=FORMAT_VERSION,
+            format_version=self.format_version,
             run_id=run_id(self.identity, self.extent),
             identity=self.identity,
             extent=self.extent,

@@ -14,9 +14,19 @@ from typing import Any, overload
 
 import msgspec
 
+from proverbench.benchmark import benchmark_of
 from proverbench.errors import JournalError, PromptError, RunMismatchError
 from proverbench.protocols.prompts import Template
-from proverbench.records import Extent, Generation, Identity, Manifest, Problem, Proof, Role, Row
+from proverbench.records import (
+    PROTOCOLS,
+    Extent,
+    Generation,
+    Identity,
+    Manifest,
+    Role,
+    RoleIdentity,
+    Row,
+)
 from proverbench.run.extent import Plan
 from proverbench.run.journal import CALLS, CallsReader, Ledger, disk
 
@@ -28,7 +38,8 @@ NEXT_INPUTS = "inputs.jsonl.next"
 PROMPTS = "prompts"
 SHARDS = "shards"
 """Where a cluster's workers write; taken into the run at its end (executors/shards.py)."""
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Of the runs that are made now; version 1 kept the white space at the start of a step (``Manifest.strips_steps``)."""
 _SHOWN_RUNS = 5
 """So many runs at most are named where there is none of the name given."""
 
@@ -112,7 +123,9 @@ class Sources:
                     f"{template.source} is not the prompt that the run was made with (its SHA-256 is not the one in "
                     f"{MANIFEST}); put the original back"
                 )
-        self.plan = Plan(self.rows, self.manifest.extent, judged_only=self.manifest.identity.task == "verifier")
+        self.plan = Plan(
+            self.rows, self.manifest.extent, judged_only=not benchmark_of(self.manifest.identity.task).samples
+        )
         self.latest_proof: tuple[int, Generation] | None = None
         """The proof that was read last, and its number: it is wanted several times in a row (reading.proof_steps)."""
 
@@ -171,11 +184,50 @@ def read_manifest(path: Path) -> Manifest:
         msgspec.convert(manifest.operation, _Operation)
     except msgspec.ValidationError as exc:
         raise JournalError(f"{file}: operation: {exc}; the manifest was changed") from None
-    verifying: tuple[Role, ...] = ("verifier", "meta") if manifest.extent.meta else ("verifier",)
-    needed = ("policy", "verifier") if manifest.identity.task == "prover" else verifying
+    needed = benchmark_of(manifest.identity.task).asked(meta=manifest.extent.meta, given=False)
     if lacking := [role for role in needed if role not in manifest.identity.roles]:
         raise JournalError(f"{file}: identity.roles lacks {', '.join(lacking)}; the manifest was changed")
+    _check_identity(raw, manifest, file)
     return manifest
+
+
+class _Stored(msgspec.Struct):
+    """What a run's id is made of, as it is stored: with whatever fields the version that wrote it knew."""
+
+    identity: dict[str, Any]
+    extent: dict[str, Any]
+
+
+def _check_identity(raw: bytes, manifest: Manifest, file: Path) -> None:
+    """Refuse a run that this version would read by other rules than it was made with."""
+    protocol = manifest.identity.protocol
+    if protocol not in PROTOCOLS:
+        near = difflib.get_close_matches(protocol, PROTOCOLS, n=1, cutoff=0.0)
+        raise RunMismatchError(
+            f"{file}: its replies are to be read by protocol {protocol!r}, which this version does not know; it knows "
+            f"{', '.join(PROTOCOLS)}. Upgrade proverbench" + (f", or was {near[0]!r} meant?" if near else "")
+        )
+    found = _stored_run_id(msgspec.json.decode(raw, type=_Stored))
+    if manifest.run_id != found:
+        raise JournalError(
+            f"{file}: run_id is {manifest.run_id[:12]}…, but what it identifies has {found[:12]}…; the manifest was "
+            "changed: put the original back, or start a new run"
+        )
+
+
+def _stored_run_id(stored: _Stored) -> str:
+    """:func:`run_id` of JSON as it is stored."""
+    identity = _in_order(stored.identity, Identity)
+    if isinstance(roles := identity.get("roles"), dict):
+        identity["roles"] = {role: _in_order(roles[role], RoleIdentity) for role in sorted(roles)}
+    canonical = msgspec.json.encode({"extent": _in_order(stored.extent, Extent), "identity": identity})
+    return hashlib.sha256(canonical).hexdigest()
+
+
+def _in_order(stored: dict[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """The fields in the order of the struct, then those that this version does not know; what they hold, sorted."""
+    names = sorted(stored, key=lambda name: (*kind.__struct_fields__, name).index(name))
+    return {name: msgspec.json.decode(msgspec.json.encode(stored[name], order="sorted")) for name in names}
 
 
 class _Operation(msgspec.Struct):
@@ -236,7 +288,7 @@ class Inputs(Sequence[Row]):
         # It stays open, so that these stay the rows when the run grows and another file takes its place.
         file, self._fd = _open_inputs(path, manifest)
         self._close = weakref.finalize(self, os.close, self._fd)
-        kind: type[Problem] = Proof if manifest.identity.task == "verifier" else Problem
+        kind = benchmark_of(manifest.identity.task).row
         self._decode: Callable[[bytes], Row] = msgspec.json.Decoder(kind).decode
         self._ends = array("q", [0])
         self._latest: tuple[int, Row] | None = None

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from proverbench.errors import InvalidReply, RunMismatchError
+from proverbench.errors import InvalidReply, PromptError, RunMismatchError
 from proverbench.metrics.proverbench import accepted
 from proverbench.records import AttemptLine, CallKey, CallLine, Judgment, ProofRecord, Role, Summary
 from proverbench.run.derive import UNANSWERED, VERIFIER_INVALID
@@ -248,19 +248,23 @@ class Call:
 
     key: CallKey
     prompt: str | None
-    """None where it cannot be known: the reply that it would be made from is not there."""
+    """None where it cannot be known: the reply that it would be made from is not there, or what would be rendered now
+    is not what was sent (its hash is another)."""
     line: CallLine | None
     """None while it is unanswered."""
     attempts: list[AttemptLine]
     """Its failures, in order."""
     reading: str | None
     """How the reply was read, in words."""
+    prompt_unknown: str | None = None
+    """Why there is no prompt, in words."""
 
     def as_json(self) -> dict[str, Any]:
         """For scripts: the exact prompt and reply, lone surrogates included, and the line as it is saved."""
         return {
             "key": self.key.text,
             "prompt": self.prompt,
+            "prompt_unknown": self.prompt_unknown,
             "reply": None if self.line is None else exact_text(self.line),
             "reading": self.reading,
             "line": None if self.line is None else msgspec.to_builtins(self.line),
@@ -288,11 +292,14 @@ def find_call(run: RunFolder, text: str) -> Call:
         for other in run.sources.calls.facts()
         if isinstance(other, AttemptLine) and CallKey(other.role, other.id, other.sample, other.repeat) == key
     ]
+    prompt = unknown = None
     try:
         prompt = run.prompt(key)
+    except PromptError as exc:
+        unknown = str(exc)
     except (KeyError, InvalidReply):
-        prompt = None
-    return Call(key, prompt, line, attempts, None if line is None else reading(run, line))
+        unknown = "it cannot be known here"
+    return Call(key, prompt, line, attempts, None if line is None else reading(run, line), unknown)
 
 
 def _example(run: RunFolder) -> str:
@@ -308,7 +315,7 @@ def reading(run: RunFolder, line: CallLine) -> str:
     if number is None:
         return "not asked by this run"
     if line.role == "policy":
-        generation = read_generation(line, roles["policy"])
+        generation = read_generation(line, roles["policy"], strip_start=run.manifest.strips_steps)
         return f"{len(generation.steps)} steps" if generation.error is None else f"invalid: {generation.error}"
     if line.role == "meta":
         level = read_level(line, roles["meta"])

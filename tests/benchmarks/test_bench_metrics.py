@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.bench_metrics import REPEATS, SAMPLES, plain_loop, records, vectorised
 from proverbench.metrics.arrays import arrays_of
-from proverbench.metrics.proverbench import score_prover
+from proverbench.metrics.scores import score_prover
 
 
 def test_the_loop_and_the_arrays_agree():

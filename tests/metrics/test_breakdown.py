@@ -4,7 +4,7 @@ import pytest
 
 from proverbench.metrics.arrays import arrays_of
 from proverbench.metrics.breakdown import FACTORS, breakdown
-from proverbench.metrics.verifierbench import score_verifier
+from proverbench.metrics.scores import score_verifier
 from proverbench.records import Annotation, ProofRecord
 from tests.metrics.made_up import judgment, prover_record, random_verifier, verifier_arrays, verifier_record
 

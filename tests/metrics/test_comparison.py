@@ -11,7 +11,7 @@ from statsmodels.stats.multitest import multipletests
 
 from proverbench.metrics.arrays import arrays_of
 from proverbench.metrics.comparison import align, compare_runs, difference_interval, holm, normalised, sign_flip_p
-from proverbench.metrics.rates import RateTable, published_rates
+from proverbench.metrics.rates import RateTable, each_itself, published_rates
 from tests.metrics.made_up import (
     drawn_problems,
     few_examples,
@@ -25,7 +25,7 @@ from tests.metrics.made_up import (
 
 def single(values: list[float]) -> RateTable:
     column = np.array(values)[:, None]
-    return RateTable(("x",), column, np.ones_like(column), np.array([float(len(values))]), {})
+    return RateTable(("x",), column, np.ones_like(column), np.array([float(len(values))]), each_itself("x"))
 
 
 def test_sign_flips_by_hand() -> None:

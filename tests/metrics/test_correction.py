@@ -16,8 +16,10 @@ from proverbench.metrics.correction import (
     rule_table,
     tuned_power,
 )
-from proverbench.metrics.rates import RateTable
+from proverbench.metrics.rates import RateTable, each_itself
 from tests.metrics.made_up import drawn_problems, few_examples, prover_arrays, prover_record, verifier_record
+
+NAMES = ("unlabelled", "rule", "human")
 
 
 def calibration(hits: int, correct: int, rejects: int, incorrect: int) -> JudgmentArrays:
@@ -122,9 +124,7 @@ def test_rogan_gladen_is_undefined_for_a_judge_without_skill() -> None:
 
 def test_prediction_powered_by_hand() -> None:
     # Rows of rates: rule on unlabelled 6/10, rule on labelled 3/4, human on labelled 2/4.
-    table = RateTable(
-        ("unlabelled", "rule", "human"), np.array([[6.0, 3, 2]]), np.array([[10.0, 4, 4]]), np.ones(3), {}
-    )
+    table = RateTable(NAMES, np.array([[6.0, 3, 2]]), np.array([[10.0, 4, 4]]), np.ones(3), each_itself(NAMES))
     # At λ = 1: 0.6 + (0.5 - 0.75) = 0.35; at λ = 1/2: 0.3 + 0.5 - 0.375 = 0.425; at 0: the labels alone.
     assert prediction_powered(table, 1.0) == pytest.approx(0.35)
     assert prediction_powered(table, 0.5) == pytest.approx(0.425)
@@ -141,7 +141,7 @@ def test_power_minimises_the_variance() -> None:
     columns = [(rule & free, free), (rule & labelled, labelled), (human, labelled)]
     earned = np.stack([np.bincount(arrays.problem, e, 60) for e, _ in columns], axis=1).astype(np.float64)
     possible = np.stack([np.bincount(arrays.problem, p, 60) for _, p in columns], axis=1).astype(np.float64)
-    table = RateTable(("unlabelled", "rule", "human"), earned, possible, possible.sum(axis=0), {})
+    table = RateTable(NAMES, earned, possible, possible.sum(axis=0), each_itself(NAMES))
     power = tuned_power(table)
     assert 0 < power < 1
 

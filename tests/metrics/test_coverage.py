@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.coverage import SCENARIOS, held, resampled_rates, simulate, table
-from proverbench.metrics.rates import RateTable
+from proverbench.metrics.rates import RateTable, each_itself
 from proverbench.metrics.uncertainty import intervals
 
 PAGE = (Path(__file__).parents[2] / "docs/coverage.md").read_text(encoding="utf-8")
@@ -35,7 +35,7 @@ def test_the_simulation_computes_the_packages_intervals() -> None:
     rng = np.random.default_rng(1)
     earned, possible = rng.integers(0, 5, (20, 3)).astype(float), np.full((20, 3), 4.0)
     replicates = resampled_rates(earned, possible, 7)
-    got = intervals(RateTable(("a", "b", "c"), earned, possible, possible.sum(axis=0), {}), seed=7)
+    got = intervals(RateTable(("a", "b", "c"), earned, possible, possible.sum(axis=0), each_itself("abc")), seed=7)
     low, high = np.percentile(replicates, [2.5, 97.5], axis=0)
     assert [interval["low"] for interval in got.values()] == pytest.approx(low, abs=1e-11)
     assert [interval["high"] for interval in got.values()] == pytest.approx(high, abs=1e-11)

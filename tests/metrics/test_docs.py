@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from proverbench.benchmark import BENCHMARKS
 from proverbench.metrics import uncertainty, voting
 from proverbench.metrics.agreement import human_agreement, panel_agreement, repeat_agreement
-from proverbench.metrics.arrays import arrays_of
 from proverbench.metrics.breakdown import FACTORS, LENGTHS, SMALLEST
 from proverbench.metrics.comparison import ALPHA, PERMUTATIONS, compare_runs
 from proverbench.metrics.correction import LEAST_YOUDEN, correct_by_calibration
-from proverbench.metrics.proverbench import PROVER_METRICS, score_prover
+from proverbench.metrics.metric import Metric
 from proverbench.metrics.rates import published_rates
-from proverbench.metrics.verifierbench import META_METRICS, VERIFIER_METRICS, score_verifier
+from proverbench.metrics.registry import METRICS, metrics_of
+from proverbench.metrics.scores import score_prover, score_verifier
 from proverbench.protocols.basic_v1 import REASONS
 from proverbench.records import LEVEL_SCORES, PROTOCOL
 from tests.metrics.made_up import prover_arrays, random_prover, random_verifier, verifier_arrays
@@ -29,20 +30,26 @@ def listed(section: str) -> set[str]:
 
 
 def test_published_metrics() -> None:
-    assert listed("ProverBench") == set(PROVER_METRICS)
-    assert listed("VerifierBench") == set(VERIFIER_METRICS)
-    assert listed("Meta-verification") == set(META_METRICS)
-    counts = {"ProverBench": {"problems", "proofs"}, "VerifierBench": {"proofs", "correct_proofs", "incorrect_proofs"}}
+    assert listed("ProverBench") == set(metrics_of("prover"))
+    assert listed("VerifierBench") == set(metrics_of("verifier", meta=False))
+    assert listed("Meta-verification") == set(metrics_of("verifier")) - set(metrics_of("verifier", meta=False))
     proved, judged = random_prover(1, 3), random_verifier(1, 3, meta=True)
-    assert set(score_prover(proved, samples=3, repeats=4)) == counts["ProverBench"] | set(PROVER_METRICS)
-    assert set(score_verifier(judged, repeats=4, meta=True)) == (
-        counts["VerifierBench"] | set(VERIFIER_METRICS) | set(META_METRICS)
-    )
-    for section, names in counts.items():
-        assert all(f"`{name}`" in SECTIONS[section] for name in names)
-    assert set(published_rates(arrays_of(proved, task="prover", samples=3, repeats=4)).reported) == set(PROVER_METRICS)
-    rates = published_rates(arrays_of(judged, task="verifier", repeats=4), meta=True)
-    assert set(rates.reported) == set(VERIFIER_METRICS) | set(META_METRICS)
+    assert list(score_prover(proved, samples=3, repeats=4)) == [*BENCHMARKS["prover"].counts, *metrics_of("prover")]
+    assert list(score_verifier(judged, repeats=4, meta=True)) == [
+        *BENCHMARKS["verifier"].counts,
+        *metrics_of("verifier"),
+    ]
+    for section, task in (("ProverBench", "prover"), ("VerifierBench", "verifier")):
+        assert all(f"`{name}`" in SECTIONS[section] for name in BENCHMARKS[task].counts)
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: f"{metric.benchmark}-{metric.name}")
+def test_range_and_direction_of_every_metric(metric: Metric) -> None:
+    low, high = metric.range
+    row = rf"^\| `{metric.name}` \| .* \| \[{low:g}, {high:g}\], {metric.better} \|"
+    assert re.search(
+        row, SECTIONS["ProverBench" if metric.benchmark == "prover" else "VerifierBench"], re.MULTILINE
+    ) or ("meta" in metric.needs and re.search(row, SECTIONS["Meta-verification"], re.MULTILINE))
 
 
 def test_derived_metrics() -> None:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proverbench.metrics.proverbench import PROVER_METRICS, score_prover
-from proverbench.metrics.verifierbench import META_METRICS, VERIFIER_METRICS, score_verifier
+from proverbench.metrics.registry import metrics_of
+from proverbench.metrics.scores import score_prover, score_verifier
 from proverbench.records import LEVEL_SCORES, Judgment, MetaJudgment, ProofRecord
 from tests.metrics.made_up import few_examples
 
@@ -173,7 +173,7 @@ def slow_verifier(records: list[ProofRecord], repeats: int) -> dict[str, Fractio
 def test_prover_equals_slow_implementation(case: tuple[list[ProofRecord], int, int]) -> None:
     records, samples, repeats = case
     got = score_prover(records, samples=samples, repeats=repeats)
-    assert {name: got[name] for name in PROVER_METRICS} == {
+    assert {name: got[name] for name in metrics_of("prover")} == {
         name: float(value) for name, value in slow_prover(records, samples, repeats).items()
     }
 
@@ -183,7 +183,7 @@ def test_prover_equals_slow_implementation(case: tuple[list[ProofRecord], int, i
 def test_verifier_equals_slow_implementation(case: tuple[list[ProofRecord], int]) -> None:
     records, repeats = case
     got = score_verifier(records, repeats=repeats, meta=True)
-    assert {name: got[name] for name in (*VERIFIER_METRICS, *META_METRICS)} == {
+    assert {name: got[name] for name in metrics_of("verifier")} == {
         name: None if value is None else float(value) for name, value in slow_verifier(records, repeats).items()
     }
 
@@ -200,7 +200,7 @@ def without_one_invalid(record: ProofRecord) -> ProofRecord | None:
 def test_prover_invariances(case: tuple[list[ProofRecord], int, int], shuffle: random.Random) -> None:
     records, samples, repeats = case
     first = score_prover(records, samples=samples, repeats=repeats)
-    assert all(0 <= first[name] <= 1 for name in PROVER_METRICS)  # type: ignore[operator]
+    assert all(0 <= first[name] <= 1 for name in metrics_of("prover"))  # type: ignore[operator]
     shuffled = records.copy()
     shuffle.shuffle(shuffled)
     assert score_prover(shuffled, samples=samples, repeats=repeats) == first
@@ -216,7 +216,7 @@ def test_prover_invariances(case: tuple[list[ProofRecord], int, int], shuffle: r
 def test_verifier_invariances(case: tuple[list[ProofRecord], int], shuffle: random.Random) -> None:
     records, repeats = case
     first = score_verifier(records, repeats=repeats, meta=True)
-    for name in (*VERIFIER_METRICS, *META_METRICS):
+    for name in metrics_of("verifier"):
         value = first[name]
         assert value is None or 0 <= value <= 1
     shuffled = records.copy()
@@ -233,13 +233,13 @@ def test_no_records_give_null_not_nan() -> None:
     assert score_prover([], samples=2, repeats=3) == {
         "problems": 0,
         "proofs": 0,
-        **dict.fromkeys(PROVER_METRICS),
+        **dict.fromkeys(metrics_of("prover")),
     }
     assert score_verifier([], repeats=1, meta=True) == {
         "proofs": 0,
         "correct_proofs": 0,
         "incorrect_proofs": 0,
-        **dict.fromkeys((*VERIFIER_METRICS, *META_METRICS)),
+        **dict.fromkeys(metrics_of("verifier")),
     }
 
 

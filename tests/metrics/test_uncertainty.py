@@ -14,8 +14,9 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
-from proverbench.metrics.proverbench import score_prover
-from proverbench.metrics.rates import Composite, RateTable, published_rates
+from proverbench.metrics.metric import harmonic_mean
+from proverbench.metrics.rates import Function, RateTable, each_itself, published_rates
+from proverbench.metrics.scores import score_prover, score_verifier
 from proverbench.metrics.uncertainty import (
     bounds,
     design_effect,
@@ -26,7 +27,6 @@ from proverbench.metrics.uncertainty import (
     wilson_interval,
     wilson_of,
 )
-from proverbench.metrics.verifierbench import score_verifier
 from proverbench.records import ProofRecord
 from tests.metrics.made_up import (
     drawn_problems,
@@ -89,7 +89,7 @@ def test_against_scipy_bootstrap() -> None:
     # scipy resamples single observations: one sample a problem is the same thing.
     rng = np.random.default_rng(5)
     wins = (rng.random(80) < 0.4).astype(float)
-    table = RateTable(("x",), wins[:, None], np.ones((80, 1)), np.array([80.0]), {})
+    table = RateTable(("x",), wins[:, None], np.ones((80, 1)), np.array([80.0]), each_itself("x"))
     got = intervals(table, resamples=20_000, seed=1)["x"]
     theirs = stats.bootstrap((wins,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(2))
     assert got["low"] == pytest.approx(theirs.confidence_interval.low, abs=0.0126)  # one step is 1/80
@@ -231,7 +231,7 @@ def test_wilson_of_a_composite_contains_those_of_its_parts() -> None:
         np.array([[1.0, 0], [0, 1], [1, 1]]),
         np.ones((3, 2)),
         np.array([3.0, 3]),
-        {"f": Composite("harmonic", "a", "b")},
+        {"f": Function(("a", "b"), harmonic_mean)},
     )
     got = wilson_of(table, "f")
     assert 0 < got["low"] < table.point()["f"] < got["high"] < 1

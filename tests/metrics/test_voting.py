@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from proverbench.metrics.arrays import INVALID, arrays_of
-from proverbench.metrics.proverbench import score_prover
 from proverbench.metrics.rates import published_rates
+from proverbench.metrics.scores import score_prover, score_verifier
 from proverbench.metrics.uncertainty import intervals
-from proverbench.metrics.verifierbench import score_verifier
 from proverbench.metrics.voting import (
     Cost,
     best_threshold,

@@ -84,6 +84,7 @@ def _make(session: Session, name: str, places: Sequence[int]) -> Shard:
         templates=sources.templates,
         lines=answered(),
         shard_place=ShardPlace(of=len(sources.rows), positions=list(places)),
+        format_version=manifest.format_version,
     )
     Session.create(path, draft).release()
     return Shard(path, known)

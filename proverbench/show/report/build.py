@@ -11,28 +11,30 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from proverbench.errors import RunMismatchError
+from proverbench.benchmark import BENCHMARKS, benchmark_of
+from proverbench.errors import PromptError, RunMismatchError
 from proverbench.inputs.data import splits
 from proverbench.metrics.agreement import human_agreement, repeat_agreement, step_confusion
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.breakdown import breakdown
 from proverbench.metrics.comparison import compare_runs
+from proverbench.metrics.registry import headlines, headlines_first, metrics_of
 from proverbench.metrics.shown import FOOTNOTES, shown_interval
 from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_curve
 from proverbench.protocols.basic_v1 import decode_field, error_items
-from proverbench.records import CallKey, CallLine, Judgment, Manifest, Problem, ProofRecord, Row, Summary
+from proverbench.records import CallKey, CallLine, Judgment, Manifest, Problem, ProofRecord, Row, Summary, Task
 from proverbench.run.comparability import (
     ASPECTS,
-    HEADLINES,
     Side,
+    common_headlines,
     comparable,
     differences,
     doubts,
-    headlines,
     of_weight,
 )
 from proverbench.run.folder import RunFolder, timing
 from proverbench.run.journal import exact_text
+from proverbench.run.remarks import remarks
 from proverbench.run.saved import call_cost, names_of
 from proverbench.version import SCORED_BY
 
@@ -42,9 +44,6 @@ From 0 on, a mark is the step at which the proof is rejected."""
 
 CHUNK_CHARACTERS = 600_000
 """About how much text is unpacked at once when a proof is looked at."""
-
-FACTORS = {"prover": ("subject", "length", "domain"), "verifier": ("subject", "length", "severity", "policy", "domain")}
-"""What scores are broken down by."""
 
 
 _COLUMNS = (
@@ -118,6 +117,7 @@ class Report:
         self.head: dict[str, Any] = {
             "made_by": SCORED_BY,
             "marks": FOOTNOTES,
+            "metrics": {task: _metrics(task) for task in dict.fromkeys(run.arrays.task for run in self._runs)},
             "runs": [_overview(run) for run in self._runs],
             "comparisons": list(_comparisons(self._runs)),
             "published": _published(self._runs) if published else None,
@@ -318,9 +318,26 @@ def _overview(run: _Run) -> dict[str, Any]:
         "asked": _asked(run),
         "missing": {role: count for role, count in run.missing.items() if count},
         "closed_unanswered": summary.closed_unanswered,
-        "warnings": summary.warnings,
+        "warnings": remarks(manifest, summary),
         "splits": {name: _split(run, name) for name in splits(run.folder.rows())},
     }
+
+
+def _metrics(task: Task) -> list[dict[str, Any]]:
+    """What the page says of each metric of a benchmark, headlines first."""
+    known = metrics_of(task)
+    return [
+        {
+            "name": name,
+            "label": known[name].label,
+            "heading": known[name].heading,
+            "help": known[name].help,
+            "unit": known[name].unit,
+            "better": known[name].better,
+            "headline": known[name].headline,
+        }
+        for name in headlines_first(task)
+    ]
 
 
 def _imported(manifest: Manifest) -> dict[str, Any] | None:
@@ -335,7 +352,7 @@ def _asked(run: _Run) -> dict[str, int]:
     """How many replies each role owes in all: what the counts of invalid replies are a share of."""
     judged = int(run.arrays.generated.sum())
     asked = {"verifier": judged * run.arrays.repeats}
-    if run.folder.manifest.identity.task == "prover":
+    if benchmark_of(run.folder.manifest.identity.task).samples:
         asked["policy"] = len(run.arrays.keys)
     if run.folder.manifest.extent.meta:
         asked["meta"] = judged * run.arrays.repeats
@@ -366,13 +383,13 @@ def _plots(run: _Run, arrays: JudgmentArrays) -> dict[str, Any]:
         "voting": [_light(row) for row in voting_curve(arrays, cost=cost)],
         "cost_unit": cost.unit if cost else None,
         "breakdown": {
-            by: [_light(row) for row in breakdown(arrays, by, meta=meta) if row["metric"] in HEADLINES[task]]
-            for by in FACTORS[task]
+            by: [_light(row) for row in breakdown(arrays, by, meta=meta) if row["metric"] in headlines(task)]
+            for by in benchmark_of(task).factors
         },
     }
     if arrays.repeats > 1:
         plots["agreement"] = [_light(row) for row in repeat_agreement(arrays)]
-    if task == "prover":
+    if benchmark_of(task).samples:
         plots["pass_at_k"] = [_light(row) for row in pass_at_k(arrays)]
     else:
         plots["confusion"] = step_confusion(arrays)
@@ -400,7 +417,7 @@ def _shown(interval: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 def _comparisons(runs: Sequence[_Run]) -> Iterator[dict[str, Any]]:
     """For each task and split that at least two runs have completed: the paired differences, or why there are none."""
-    for task in ("prover", "verifier"):
+    for task in BENCHMARKS:
         chosen = [run for run in runs if run.folder.manifest.identity.task == task]
         refused = False
         for split in dict.fromkeys(name for run in chosen for name in run.summary.splits):
@@ -433,7 +450,7 @@ def _compare(runs: Sequence[_Run], split: str) -> dict[str, Any]:
     manifests = {run.name: run.folder.manifest for run in runs}
     meta = all(manifest.extent.meta for manifest in manifests.values())
     found = differences(manifests)
-    metrics = comparable(headlines(manifests), found)
+    metrics = comparable(common_headlines(manifests), found, runs[0].folder.manifest.identity.task)
     try:
         result = compare_runs({run.name: run.arrays.split(split) for run in runs}, metrics=metrics, meta=meta)
     except ValueError as exc:
@@ -471,14 +488,13 @@ def _differences(manifest: Manifest) -> Iterator[str]:
     identity, extent = manifest.identity, manifest.extent
     if identity.own_prompts:
         yield f"proverbench's own prompts ({', '.join(identity.own_prompts)})"
-    wanted = 8 if identity.task == "prover" else 1
-    if extent.verifier_repeats != wanted:
-        yield f"{extent.verifier_repeats} judgments a proof, published {wanted}"
-    if identity.use_reference_solution != (identity.task == "prover"):
+    published = benchmark_of(identity.task)
+    if extent.verifier_repeats != published.repeats:
+        yield f"{extent.verifier_repeats} judgments a proof, published {published.repeats}"
+    if identity.use_reference_solution != published.reference_shown:
         yield "reference solution " + ("shown" if identity.use_reference_solution else "not shown") + " to the judge"
-    rows = {"prover": 245, "verifier": 888}[identity.task]
-    if extent.rows != rows:
-        yield f"{extent.rows} rows, published {rows}"
+    if extent.rows != published.published_rows:
+        yield f"{extent.rows} rows, published {published.published_rows}"
 
 
 # ---------------------------------------------------------------- texts
@@ -565,10 +581,10 @@ def _call(line: CallLine | None) -> dict[str, Any]:
 
 
 def _prompt(folder: RunFolder, key: CallKey) -> str | None:
-    """The exact prompt; None where the run cannot tell it (an imported run without its template)."""
+    """The exact prompt; None where the run cannot tell it (an imported run without its template, another was sent)."""
     try:
         return folder.prompt(key)
-    except KeyError:
+    except (KeyError, PromptError):
         return None
 
 

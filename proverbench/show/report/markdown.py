@@ -3,26 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from proverbench.benchmark import benchmark_of
+from proverbench.metrics.registry import headlines_first
 from proverbench.metrics.shown import FOOTNOTES
-from proverbench.records import BENCHMARKS
 from proverbench.spending.money import used
-
-HEADLINE_ROWS = {
-    "prover": ("pessimistic", "pass_any_sample", "generation_failure_rate", "verifier_valid_rate"),
-    "verifier": (
-        "rough_bal_f1",
-        "rough_tpr",
-        "rough_tnr",
-        "rough_accuracy",
-        "balanced_accuracy",
-        "first_error_step_accuracy",
-        "meta_ver_bal_f1",
-        "meta_ver_tpr",
-        "meta_ver_tnr",
-        "verifier_valid_rate",
-        "meta_valid_rate",
-    ),
-}
 
 
 def render_markdown(head: Mapping[str, Any]) -> str:
@@ -46,11 +30,11 @@ def _lines(head: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _run(run: Mapping[str, Any]) -> Iterator[str]:
-    yield f"### {BENCHMARKS[run['task']]}: {escape(run['name'])}" + ("" if run["complete"] else " (UNFINISHED)")
+    yield f"### {benchmark_of(run['task']).name}: {escape(run['name'])}" + ("" if run["complete"] else " (UNFINISHED)")
     yield ""
     models = {role["role"]: escape(role["model"]) for role in run["roles"]}
     who = f"{models['verifier']} judges" + (f", {models['meta']} grades the explanations" if run["meta"] else "")
-    if run["task"] == "prover":
+    if benchmark_of(run["task"]).samples:
         extent = f"{run['rows']} problems × {run['samples']} proofs × {run['repeats']} judgments"
         yield f"{models['policy']} writes, {who}; {extent}."
     else:
@@ -60,7 +44,7 @@ def _run(run: Mapping[str, Any]) -> Iterator[str]:
     rows = [["records", *(f"{s['completed_records']}/{s['expected_records']}" for s in splits.values())]]
     rows += [
         [f"`{metric}`", *(score(split, metric) for split in splits.values())]
-        for metric in HEADLINE_ROWS[run["task"]]
+        for metric in headlines_first(run["task"])
         if any(metric in (split["metrics"] or ()) for split in splits.values())
     ]
     yield from _table(["", *map(escape, splits)], rows)
@@ -89,7 +73,7 @@ def _footnotes(run: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:
-    yield f"#### {BENCHMARKS[comparison['task']]}, {escape(comparison['split'])}: paired differences"
+    yield f"#### {benchmark_of(comparison['task']).name}, {escape(comparison['split'])}: paired differences"
     yield ""
     if comparison["reason"]:
         yield f"Not compared: {escape(comparison['reason'])}"

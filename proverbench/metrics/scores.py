@@ -1,0 +1,111 @@
+"""The published scores, exact, from closed records (docs/metrics.md, "ProverBench" and "VerifierBench")."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from proverbench.benchmark import benchmark_of
+from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
+from proverbench.metrics.rates import published_rates
+from proverbench.metrics.registry import metrics_of
+from proverbench.records import ProofRecord
+
+Score = float | int | None
+
+
+def score_prover(records: Iterable[ProofRecord], *, samples: int, repeats: int) -> dict[str, Score]:
+    """Score one split's closed records.
+
+    Args:
+        records: One record for each sample of each problem of the split, in any order. An invalid generation and a
+            missing or invalid judgment are worth 0 and stay in the denominators.
+        samples: S, the proofs asked for of each problem.
+        repeats: R, the judgments asked for of each proof.
+
+    Returns:
+        ``problems`` and ``proofs`` (counts) and, each in [0, 1], ``pessimistic``, ``pass_any_sample``,
+        ``generation_failure_rate`` and ``verifier_valid_rate``; the rates are None when there are no records.
+
+    Raises:
+        ValueError: If S or R is below 1, if a problem has not exactly the samples 0..S-1, or if a proof has more
+            than R judgments.
+
+    Source: AdvancedMathBench (arXiv 2607.11849), ProverBench. Defined in docs/metrics.md.
+    """
+    return scores(arrays_of(records, task="prover", samples=samples, repeats=repeats))
+
+
+def score_verifier(records: Iterable[ProofRecord], *, repeats: int, meta: bool = False) -> dict[str, Score]:
+    """Score one split's closed records of annotated proofs.
+
+    Args:
+        records: One record a proof, in any order, with ``is_correct`` and ``first_error_step``. A missing or invalid
+            judgment or level is worth 0 and stays in the denominators.
+        repeats: R, the judgments asked for of each proof.
+        meta: Whether the meta-verifier was asked; adds the metrics ``meta_*``.
+
+    Returns:
+        ``proofs``, ``correct_proofs``, ``incorrect_proofs`` (counts) and the rates, each in [0, 1] or None where the
+        class it averages over is absent.
+
+    Raises:
+        ValueError: If R is below 1, a proof occurs twice, has no label, or has more than R judgments.
+
+    Source: AdvancedMathBench (arXiv 2607.11849), VerifierBench. Defined in docs/metrics.md.
+    """
+    return scores(arrays_of(records, task="verifier", repeats=repeats), meta=meta)
+
+
+def scores(arrays: JudgmentArrays, *, meta: bool = False) -> dict[str, Score]:
+    """Counts and every metric of one split, sums being exact and rounded once.
+
+    Args:
+        arrays: The split.
+        meta: Whether the meta-verifier was asked.
+
+    Raises:
+        ValueError: If a proof is missing, occurs twice or, in VerifierBench, has no label.
+    """
+    _check(arrays)
+    exact = published_rates(arrays, meta=meta).exact()
+    return counts(arrays) | {name: exact[name] for name in metrics_of(arrays.task, meta=meta)}
+
+
+def counts(arrays: JudgmentArrays) -> dict[str, Score]:
+    """The whole numbers that come before the metrics of the benchmark."""
+    found = {
+        "problems": len(arrays.problems),
+        "proofs": len(arrays.keys),
+        "correct_proofs": int(np.count_nonzero(arrays.correct)),
+        "incorrect_proofs": int(np.count_nonzero(arrays.incorrect)),
+    }
+    return {name: found[name] for name in benchmark_of(arrays.task).counts}
+
+
+def _check(arrays: JudgmentArrays) -> None:
+    if not benchmark_of(arrays.task).labelled:
+        _check_samples(arrays)
+        return
+    unlabelled = np.flatnonzero(arrays.label == INVALID)
+    if len(unlabelled):
+        raise ValueError(f"record {arrays.keys[unlabelled[0]]}: no human label (is_correct, first_error_step)")
+    if len(set(arrays.keys)) < len(arrays.keys):
+        twice = next(key for key, count in Counter(arrays.keys).items() if count > 1)
+        raise ValueError(f"record {twice}: the proof occurs twice")
+
+
+def _check_samples(arrays: JudgmentArrays) -> None:
+    came = np.stack([arrays.problem, arrays.sample], axis=1)
+    distinct, first = np.unique(came, axis=0, return_index=True)
+    if len(distinct) < len(came):
+        twice = min(set(range(len(came))) - set(first.tolist()))
+        raise ValueError(f"record {arrays.keys[twice]}: the sample occurs twice")
+    wanted = (arrays.sample >= 0) & (arrays.sample < arrays.samples)
+    per_problem = np.bincount(arrays.problem, weights=wanted, minlength=len(arrays.problems))
+    wrong = np.flatnonzero(per_problem != arrays.samples)
+    stray = np.flatnonzero(~wanted)
+    if len(wrong) or len(stray):
+        problem = int(wrong[0]) if len(wrong) else int(arrays.problem[stray[0]])
+        found = sorted(arrays.sample[arrays.problem == problem].tolist())
+        raise ValueError(f"problem {arrays.problems[problem]}: samples {found}, wanted 0..{arrays.samples - 1}")
