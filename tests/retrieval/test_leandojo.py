@@ -128,9 +128,7 @@ def test_premises_without_name_or_code_or_of_generated_names_are_left_out(tmp_pa
 
 
 def test_copies_of_a_name_in_one_file_go_together(tmp_path: Path) -> None:
-    library = [
-        {"path": "M.lean", "imports": [], "premises": [premise("M.a", 1), premise("M.a", 30), premise("M.b", 40)]}
-    ]
+    premises = [premise("M.a", 1), premise("M.a", 30), premise("M.b", 40)]
     path = tmp_path / "c.jsonl"
     path.write_text(json.dumps({"path": "M.lean", "imports": [], "premises": premises}))
     assert load_corpus(path).library.accessible(Place("M.lean", 10, 1)).tolist() == [True, True, False]
