@@ -21,7 +21,7 @@ from proverbench.benchmark import benchmark_of
 from proverbench.endpoints.batch import BatchClients
 from proverbench.errors import ConfigError, ProverBenchError
 from proverbench.inputs.config import check_environment
-from proverbench.records import GIVEN, CallKey, CallLine, Role, Summary
+from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, Summary
 from proverbench.run.folder import begin_derived, update_derived, write_derived
 from proverbench.run.reading import open_calls
 from proverbench.run.session import Session, new_run_path
@@ -291,8 +291,8 @@ class Driver:
         self.check_budget()  # what earlier sessions spent may be all there is
         return asker
 
-    def count(self, line: CallLine) -> None:
-        """Add up an answer that was saved; stop if the budget is used up."""
+    def count(self, line: CallLine | AttemptLine) -> None:
+        """Add up an answer, or a reply that was broken off, that was saved; stop if the budget is used up."""
         self.spent.add(line)
         self.check_budget()
 

@@ -281,7 +281,7 @@ def _tell(folder: "RunFolder", line: Any, *, as_json: bool) -> None:
     if isinstance(line, CallLine):
         text = f"{line.key.text}  {reading(folder, line)}"
     elif isinstance(line, AttemptLine):
-        text = f"{line.role}/{line.id}/{line.sample}/{line.repeat}  unanswered: {line.error} {line.message}"
+        text = f"{line.role}/{line.id}/{line.sample}/{line.repeat}  {line.what}: {line.error} {line.message}"
     elif isinstance(line, SessionLine):
         text = "a session starts" if line.event == "start" else f"the session stops: {line.reason}"
     elif isinstance(line, FinalLine):

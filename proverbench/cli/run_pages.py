@@ -330,8 +330,7 @@ def call_page(call: Call, columns: int) -> str:
         facts += list(_answer_facts(call.line))
         facts.append(("read as", call.reading or ""))
     facts += [
-        ("failed", f"{attempt.at}: {attempt.error}, {attempt.attempts} attempts: {attempt.message}")
-        for attempt in call.attempts
+        ("failed", f"{attempt.at}: {attempt.error}, {attempt.what}: {attempt.message}") for attempt in call.attempts
     ]
     lines = [line for label, text in facts for line in beside(f"{label:<12}", text, columns)]
     parts = ["\n".join([click.style(rule(f"Call {one_line(call.key.text)}", columns), bold=True), *lines])]
