@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from proverbench.benchmark import benchmark_of
 from proverbench.metrics.checks import check_extent, check_judgments
 from proverbench.records import LEVEL_SCORES, Judgment, ProofRecord, Task
 
@@ -152,7 +153,7 @@ class JudgmentArrays:
         an exact match.
         """
         label = np.where(self.label == UNLOCATED, 0, self.label)  # any rejection agrees with it
-        favoured = ACCEPTS if self.task == "prover" else label[:, None]
+        favoured = label[:, None] if benchmark_of(self.task).labelled else ACCEPTS
         return replace(
             self,
             verdict=np.where(self.verdict == INVALID, favoured, self.verdict).astype(np.int32),

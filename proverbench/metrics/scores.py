@@ -5,18 +5,13 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from proverbench.benchmark import benchmark_of
 from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
 from proverbench.metrics.rates import published_rates
 from proverbench.metrics.registry import METRICS, metrics_of
-from proverbench.records import ProofRecord, Task
+from proverbench.records import ProofRecord
 
 Score = float | int | None
-
-COUNTS: dict[Task, tuple[str, ...]] = {
-    "prover": ("problems", "proofs"),
-    "verifier": ("proofs", "correct_proofs", "incorrect_proofs"),
-}
-"""Task → names of the whole numbers before the metrics."""
 
 
 def score_prover(records: Iterable[ProofRecord], *, samples: int, repeats: int) -> dict[str, Score]:
@@ -79,15 +74,15 @@ def scores(arrays: JudgmentArrays, *, meta: bool = False) -> dict[str, Score]:
 
 
 def counts(arrays: JudgmentArrays) -> dict[str, Score]:
-    """The whole numbers of :data:`COUNTS`."""
+    """The whole numbers that come before the metrics of the benchmark."""
     found: dict[str, Score] = {
         "problems": len(arrays.problems),
         "proofs": len(arrays.keys),
         "correct_proofs": int(np.count_nonzero(arrays.correct)),
         "incorrect_proofs": int(np.count_nonzero(arrays.incorrect)),
     }
-    named = {name: found[name] for name in COUNTS[arrays.task]}
-    unlocated = int(np.count_nonzero(~arrays.located)) if arrays.task == "verifier" else 0
+    named = {name: found[name] for name in benchmark_of(arrays.task).counts}
+    unlocated = int(np.count_nonzero(~arrays.located)) if benchmark_of(arrays.task).labelled else 0
     # Only where there are some, so that runs on located labels read as they always did.
     return named | {"unlocated_proofs": unlocated} if unlocated else named
 
@@ -116,7 +111,7 @@ def _why(name: str, metrics: Mapping[str, Score]) -> str:
 
 
 def _check(arrays: JudgmentArrays) -> None:
-    if arrays.task == "prover":
+    if not benchmark_of(arrays.task).labelled:
         _check_samples(arrays)
         return
     unlabelled = np.flatnonzero(arrays.label == INVALID)

@@ -22,7 +22,8 @@ def found(command, *arguments) -> dict:
 def changed(run: Path, target: Path, edit) -> Path:
     """A copy of a run whose manifest says something else."""
     shutil.copytree(run, target)
-    return change_manifest(target, edit)
+    change_manifest(target, edit)
+    return target
 
 
 def test_two_judges(command, saved):
