@@ -13,6 +13,7 @@ from proverbench.records import CallLine, Manifest, ProofRecord, Summary
 from proverbench.run.folder import RunFolder
 from proverbench.run.journal import storable
 from proverbench.spending.usage import normalise_usage
+from proverbench.unseen import unseen
 
 SCORES: dict[str, str] = {
     "split": "string",
@@ -47,6 +48,7 @@ PROOFS: dict[str, str] = {
     "rejects": "Int64",
     "invalid": "Int64",
     "neutralised": "Int64",
+    "unseen": "Int64",
     "is_correct": "boolean",
     "label": "Int64",
     "severity": "string",
@@ -240,6 +242,7 @@ def _proof(record: ProofRecord) -> dict[str, Any]:
         "rejects": len(valid) - accepts,
         "invalid": len(record.judgments) - len(valid),
         "neutralised": record.neutralised,
+        "unseen": sum(map(unseen, record.steps)),
         **labels,
         "proof": "\n\n".join(record.steps),
     }
