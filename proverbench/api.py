@@ -9,7 +9,8 @@ from contextlib import aclosing, nullcontext
 from pathlib import Path
 
 from proverbench.ask.drive import Driver
-from proverbench.ask.prepare import DEFAULT_REPEATS, Options, prepare_rows
+from proverbench.ask.prepare import Options, prepare_rows
+from proverbench.benchmark import BENCHMARKS
 from proverbench.errors import ConfigError
 from proverbench.inputs.config import Config, load_config
 from proverbench.records import Manifest, Problem, Proof, ProofRecord, Role, Row, Task
@@ -22,7 +23,7 @@ def run_prover(
     config: Config | Path | str,
     *,
     samples: int = 1,
-    verifier_repeats: int = DEFAULT_REPEATS["prover"],
+    verifier_repeats: int = BENCHMARKS["prover"].repeats,
     use_reference_solution: bool = True,
     neutralise: bool = True,
     generation_prompt: Path | None = None,
@@ -67,7 +68,7 @@ def run_verifier(
     proofs: Sequence[Proof],
     config: Config | Path | str,
     *,
-    verifier_repeats: int = DEFAULT_REPEATS["verifier"],
+    verifier_repeats: int = BENCHMARKS["verifier"].repeats,
     meta: bool = False,
     use_reference_solution: bool = False,
     neutralise: bool = True,

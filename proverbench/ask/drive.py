@@ -17,10 +17,11 @@ from proverbench.ask.executors.local import LocalExecutor
 from proverbench.ask.executors.shards import take_back
 from proverbench.ask.pipeline import StageCount
 from proverbench.ask.prepare import Prepared
+from proverbench.benchmark import benchmark_of
 from proverbench.endpoints.batch import BatchClients
 from proverbench.errors import ConfigError, ProverBenchError
 from proverbench.inputs.config import check_environment
-from proverbench.records import GIVEN, CallKey, CallLine, Role, Summary
+from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, Summary
 from proverbench.run.folder import begin_derived, update_derived, write_derived
 from proverbench.run.reading import open_calls
 from proverbench.run.session import Session, new_run_path
@@ -237,8 +238,9 @@ class Driver:
         if self._session is not None:
             self._session.grow(draft)
         else:
-            main: Role = "policy" if draft.identity.task == "prover" else "verifier"
-            path = self._path or new_run_path(Path("runs"), draft.identity.task, draft.identity.roles[main].model)
+            benchmark = benchmark_of(draft.identity.task)
+            model = draft.identity.roles[benchmark.subject].model
+            path = self._path or new_run_path(Path("runs"), benchmark.task, model)
             self._session = Session.create(path, draft, on_start=self._on_start())
         self._begun = True
         self._prepared = None  # the rows are in the run's folder now
@@ -289,8 +291,8 @@ class Driver:
         self.check_budget()  # what earlier sessions spent may be all there is
         return asker
 
-    def count(self, line: CallLine) -> None:
-        """Add up an answer that was saved; stop if the budget is used up."""
+    def count(self, line: CallLine | AttemptLine) -> None:
+        """Add up an answer, or a reply that was broken off, that was saved; stop if the budget is used up."""
         self.spent.add(line)
         self.check_budget()
 

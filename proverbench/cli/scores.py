@@ -4,9 +4,10 @@ from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from proverbench.benchmark import benchmark_of
 from proverbench.cli.streams import OutputError, discard_unwritten, say
 from proverbench.metrics.shown import footnotes
-from proverbench.records import BENCHMARKS, SplitSummary, Summary
+from proverbench.records import SplitSummary, Summary
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -42,7 +43,7 @@ def _print(summary: Summary, path: Path) -> None:
 
     console = console_for_results()
     shown = {name: split for name, split in summary.splits.items() if split.selected_rows or name == "all"}
-    console.print(f"{BENCHMARKS[summary.task]}  (scores 0-1, [95 % interval])", style="italic")
+    console.print(f"{benchmark_of(summary.task).name}  (scores 0-1, [95 % interval])", style="italic")
     table = _table(shown, with_intervals=shown)
     narrow = not fits(console, table)
     console.print(_table(shown, with_intervals=["all"]) if narrow else table)

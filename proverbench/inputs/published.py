@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from proverbench.benchmark import benchmark_of
 from proverbench.errors import DataError
-from proverbench.inputs.data import EVERYTHING, PUBLISHED_DOMAINS, load_problems, load_proofs
+from proverbench.inputs.data import EVERYTHING, PUBLISHED_DOMAINS, load_rows
 from proverbench.records import (
     Annotation,
     AttemptLine,
@@ -240,7 +241,11 @@ def _records(path: Path, manifest: _Manifest) -> list[_Record]:
             faults.append(f"{where}: it belongs to another run ({record.run_id[:12]}…, not {manifest.run_id[:12]}…)")
         if not 0 <= record.sample_index < manifest.settings.samples:
             faults.append(f"{where}: sample_index is {record.sample_index}, of {manifest.settings.samples}")
-        if manifest.task == "verifier" and None in (record.proof_id, record.is_correct, record.first_error_step):
+        if benchmark_of(manifest.task).labelled and None in (
+            record.proof_id,
+            record.is_correct,
+            record.first_error_step,
+        ):
             faults.append(f"{where}: proof_id, is_correct or first_error_step is missing")
     if faults:
         raise DataError.of(faults)
@@ -248,7 +253,7 @@ def _records(path: Path, manifest: _Manifest) -> list[_Record]:
 
 
 def _rows_of_data(data: Path, manifest: _Manifest, records: Iterable[_Record], path: Path) -> list[Row]:
-    dataset = load_problems(data) if manifest.task == "prover" else load_proofs(data)
+    dataset = load_rows(benchmark_of(manifest.task), data)
     if dataset.sha256 != manifest.data_sha256:
         raise DataError(
             f"{data} is not the file that {path} was made from: its SHA-256 is {dataset.sha256[:12]}…, "
@@ -279,7 +284,7 @@ def _rows_of_records(
     for record in records:
         known.setdefault(record.row, _row_of(manifest, record))
     notes = ["reference solutions are in its data file alone: give it with --data FILE to have them"]
-    if manifest.task == "verifier":
+    if benchmark_of(manifest.task).labelled:
         notes = [
             "its records hold the first wrong step alone: it stands as a fatal error, without recoverable errors and "
             "comments; give the data file with --data FILE to have references and annotations"
@@ -306,7 +311,7 @@ def _row_of(manifest: _Manifest, record: _Record) -> Row:
         "domain": record.domain,
         "subject": record.subject,
     }
-    if manifest.task == "prover":
+    if not benchmark_of(manifest.task).labelled:
         return Problem(**common)
     first = -1 if record.first_error_step is None else record.first_error_step
     return Proof(
@@ -331,7 +336,7 @@ def _domains_of_absent(summary: _Summary, known: Iterable[Row], count: int) -> l
 
 def _unknown(task: Task, row: int, domain: str | None) -> Row:
     text = "(This row has no record; it stands in the data file alone.)"
-    if task == "prover":
+    if not benchmark_of(task).labelled:
         return Problem(problem_id=f"unknown row {row}", problem=text, domain=domain)
     return Proof(
         problem_id=f"unknown row {row}",

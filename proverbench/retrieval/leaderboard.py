@@ -11,8 +11,7 @@ import msgspec
 
 from proverbench.metrics.uncertainty import significant
 from proverbench.retrieval.compare import compare_tables
-from proverbench.retrieval.derive import QueryTable, derive, scored
-from proverbench.retrieval.metrics import score_queries
+from proverbench.retrieval.derive import QueryTable, derive, scored, scores_of
 from proverbench.retrieval.published import PublishedRow
 from proverbench.retrieval.records import GoldQuery, Positions, RunManifest
 
@@ -282,9 +281,9 @@ def _shared_board(
 
 def _table_of(run: RunData, query_ids: Sequence[str], service_cap: int | None) -> QueryTable:
     by_id = {query.id: query for query in run.queries}
-    lists = [run.positions[query_id].positions for query_id in query_ids]
-    scores = score_queries(lists, k_max=run.manifest.k_max, service_cap=service_cap)
-    return QueryTable.of([by_id[query_id] for query_id in query_ids], scores)
+    queries = [by_id[query_id] for query_id in query_ids]
+    scores = scores_of(queries, run.positions, k_max=run.manifest.k_max, service_cap=service_cap)
+    return QueryTable.of(queries, scores)
 
 
 def _short_corpus(run: RunData) -> str:
@@ -298,7 +297,7 @@ def _shared_queries(runs: Sequence[RunData], subset: Sequence[str] | None) -> li
     kept = []
     for query in runs[0].queries:
         everywhere = all(of.get(query.id) == counted[0].get(query.id) is not None for of in counted)
-        chosen = wanted is None or wanted & {query.id, query.cluster, *(row for unit in query.units for row in unit)}
+        chosen = wanted is None or wanted & query.called
         if everywhere and chosen:
             kept.append(query.id)
     return kept

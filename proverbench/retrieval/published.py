@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from proverbench.errors import DataError
-from proverbench.retrieval.corpus import Faults, parse_jsonl, read_bytes
+from proverbench.retrieval.reading import Faults, parse_jsonl, read_bytes
 
 
 class PublishedRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

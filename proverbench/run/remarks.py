@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from proverbench.benchmark import benchmark_of
 from proverbench.records import Manifest, Summary
 
 AGREES = 1e-12
@@ -22,7 +23,7 @@ def remarks(manifest: Manifest, summary: Summary) -> list[str]:
 
 def older_format(manifest: Manifest) -> str | None:
     """What people should know of a run whose proofs are read by an older version's rule; None of all others."""
-    if manifest.identity.task != "prover" or manifest.strips_steps:
+    if not benchmark_of(manifest.identity.task).samples or manifest.strips_steps:
         return None
     words = f"format version {manifest.format_version}: white space at the start of a step is kept"
     if "imported" in manifest.operation:

@@ -73,6 +73,15 @@ def parse_order(reply: str, n_candidates: int) -> list[int] | None:
     return named + [index for index in range(n_candidates) if index not in set(named)]
 
 
+def texts_by_result(context: Context) -> dict[str, str]:
+    """Return the document text for every row id, and for every full name that of its first row."""
+    texts: dict[str, str] = {}
+    for document, text in zip(context.corpus.documents, context.texts, strict=True):
+        texts[document.id] = text
+        texts.setdefault(document.name or document.id, text)
+    return texts
+
+
 class RerankSystem:
     """The list of another system, its first results reordered by a model.
 
@@ -89,15 +98,14 @@ class RerankSystem:
         self.spec = spec
         self.external = base.external
         self.own_corpus = base.own_corpus
+        self.own_missing = base.own_missing
         self.licence = ", ".join(dict.fromkeys(part for part in (base.licence, settings.licence) if part))
         self._unreadable = 0
         self._context = context
         self._settings = settings
         self._base = base
         self._template = load_prompt()
-        self._text_of = {
-            document.id: text for document, text in zip(context.corpus.documents, context.texts, strict=True)
-        }
+        self._text_of = texts_by_result(context)
         self._callers: dict[str, Caller] = {}
         self._answers = AnswerCache(context.cache / "answers" / "rerank")
 

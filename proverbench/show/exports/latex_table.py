@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from proverbench.benchmark import benchmark_of
 from proverbench.metrics.registry import metrics_of
 from proverbench.metrics.shown import WILSON, shown_interval
-from proverbench.records import BENCHMARKS, Role, Task
+from proverbench.records import Task
 from proverbench.show.exports.safe import visible
 from proverbench.show.frames import LoadedRun
 
@@ -73,9 +74,8 @@ def _heading(text: str) -> str:
     return latex_text(text).replace(". ", ".\\ ")
 
 
-def _row_names(task: str, runs: Mapping[str, LoadedRun]) -> dict[str, LoadedRun]:
-    role: Role = "policy" if task == "prover" else "verifier"
-    models = {name: run.manifest.identity.roles[role].model for name, run in runs.items()}
+def _row_names(task: Task, runs: Mapping[str, LoadedRun]) -> dict[str, LoadedRun]:
+    models = {name: run.manifest.identity.roles[benchmark_of(task).subject].model for name, run in runs.items()}
     repeated = {model for model in models.values() if list(models.values()).count(model) > 1}
     return {f"{models[name]} ({name})" if models[name] in repeated else models[name]: run for name, run in runs.items()}
 
@@ -93,14 +93,14 @@ def _latex_cell(run: LoadedRun, split: str, metric: str) -> str:
     return f"{factor * value:.1f}{mark} {{\\scriptsize [{factor * shown.low:.1f}, {factor * shown.high:.1f}]}}"
 
 
-def _caption(task: str, runs: Mapping[str, LoadedRun], splits: Sequence[str], metrics: Sequence[str]) -> str:
+def _caption(task: Task, runs: Mapping[str, LoadedRun], splits: Sequence[str], metrics: Sequence[str]) -> str:
     """What a reader of the table must know: what was asked, and how the intervals were made."""
     extents = [run.manifest.extent for run in runs.values()]
     sizes = sorted({extent.rows for extent in extents})
     repeats = ", ".join(map(str, sorted({extent.verifier_repeats for extent in extents})))
-    unit = "problems" if task == "prover" else "annotated proofs"
-    said = [f"{BENCHMARKS[task]}, {' or '.join(map(str, sizes))} {unit}"]
-    if task == "prover":
+    benchmark = benchmark_of(task)
+    said = [f"{benchmark.name}, {' or '.join(map(str, sizes))} {benchmark.rows_are}"]
+    if benchmark.samples:
         said.append(f"$S={', '.join(map(str, sorted({extent.samples for extent in extents})))}$")
     said.append(f"$R={repeats}$")
     text = ", ".join(said) + ". Percentages with 95\\% intervals over problems: percentile bootstrap"

@@ -388,43 +388,9 @@
 
   // report/words.ts
   var TASKS = { prover: "ProverBench", verifier: "VerifierBench" };
-  var METRICS = {
-    pessimistic: [
-      "Pessimistic score",
-      "Share of proofs that all R judgments accept, averaged over problems. An invalid judgment never accepts."
-    ],
-    pass_any_sample: ["Any sample passes", "Share of problems with at least one accepted proof."],
-    generation_failure_rate: [
-      "Generation failures",
-      "Share of replies of the policy in which there is no valid proof. They score 0."
-    ],
-    verifier_valid_rate: ["Valid judgments", "Share of requested judgments that could be read by the protocol."],
-    rough_bal_f1: ["Balanced F1", "Harmonic mean of TPR and TNR."],
-    rough_tpr: [
-      "TPR: right proofs accepted",
-      "Of the proofs in which people found no error: share of judgments that accept."
-    ],
-    rough_tnr: [
-      "TNR: wrong proofs rejected",
-      "Of the proofs in which people found an error: share of judgments that reject."
-    ],
-    rough_accuracy: ["Accuracy", "Share of judgments that agree with people on right or wrong."],
-    balanced_accuracy: ["Balanced accuracy", "Mean of TPR and TNR."],
-    first_error_step_accuracy: [
-      "First error found",
-      "Share of judgments that name the same first wrong step as people (or agree that there is none)."
-    ],
-    first_error_step_accuracy_incorrect: [
-      "First error found, wrong proofs",
-      "The same, over proofs in which people found an error."
-    ],
-    meta_ver_tpr: ["Meta TPR", "As TPR, weighted by how well the explanation matches the human one."],
-    meta_ver_tnr: ["Meta TNR", "As TNR, weighted by how well the explanation matches the human one."],
-    meta_ver_bal_f1: ["Meta balanced F1", "Harmonic mean of meta TPR and meta TNR."],
-    meta_valid_rate: ["Valid meta levels", "Share of requested levels that could be read."]
-  };
-  var HEADLINE = { prover: "pessimistic", verifier: "rough_bal_f1" };
-  var label = (metric) => METRICS[metric]?.[0] ?? metric;
+  var metric = (name) => Object.values(head.metrics).flat().find((known) => known.name === name);
+  var headline = (task) => head.metrics[task][0].name;
+  var label = (name) => metric(name)?.label ?? name;
   var plural = (count2, one) => `${number(count2)} ${one}${Number(count2) === 1 ? "" : "s"}`;
 
   // report/intervals.ts
@@ -460,9 +426,9 @@
 
   // report/cards.ts
   function splitCard(run, name, split) {
-    const metric = HEADLINE[run.task];
-    const value = split.metrics?.[metric];
-    const interval = split.intervals?.[metric];
+    const metric2 = headline(run.task);
+    const value = split.metrics?.[metric2];
+    const interval = split.intervals?.[metric2];
     const title = h(
       "h3",
       null,
@@ -479,14 +445,14 @@
         { class: "card" },
         title,
         h("p", { class: "big none" }, "undefined"),
-        h("p", null, `${label(metric)} needs right and wrong proofs.`)
+        h("p", null, `${label(metric2)} needs right and wrong proofs.`)
       );
     }
     return h(
       "div",
       { class: "card" },
       title,
-      h("p", { class: "name", title: METRICS[metric][1] }, label(metric)),
+      h("p", { class: "name", title: metric(metric2)?.help }, label(metric2)),
       h("p", { class: "big" }, percent(value)),
       interval ? h(
         "p",
@@ -497,7 +463,7 @@
       ) : h("p", { class: "ci" }, "no interval"),
       intervalBar(value, interval),
       footnotes([interval]).map((says) => h("p", { class: "small" }, says)),
-      favour(split.bounds?.[metric]),
+      favour(split.bounds?.[metric2]),
       run.task === "prover" ? h(
         "p",
         { class: "small" },
@@ -590,8 +556,8 @@
             label: "Metric",
             show: (row2) => h(
               "span",
-              { title: METRICS[row2.metric]?.[1] },
-              METRICS[row2.metric] ? [label(row2.metric), " ", h("code", null, row2.metric)] : row2.metric
+              { title: metric(row2.metric)?.help },
+              metric(row2.metric) ? [label(row2.metric), " ", h("code", null, row2.metric)] : row2.metric
             )
           },
           ...withScores.map(([name, split]) => ({
@@ -601,7 +567,7 @@
             show: (row2) => {
               const value = split.metrics?.[row2.metric];
               if (value === null || value === void 0) return "–";
-              if (!METRICS[row2.metric]) return number(value);
+              if (!metric(row2.metric)) return number(value);
               const bounds = split.bounds?.[row2.metric];
               return [
                 score(value, split.intervals?.[row2.metric]),
@@ -610,7 +576,7 @@
             }
           }))
         ],
-        rows: names.map((metric) => ({ metric }))
+        rows: names.map((metric2) => ({ metric: metric2 }))
       })
     );
   }
@@ -725,7 +691,7 @@
     return h("section", { "aria-label": "Leaderboard" }, tasks.map(leaderboard));
   }
   function leaderboard(task) {
-    const metric = HEADLINE[task];
+    const metric2 = headline(task);
     const runs = head.runs.filter((run) => run.task === task);
     const splits = [...new Set(runs.flatMap((run) => Object.keys(run.splits)))].filter(
       (name) => runs.some((run) => run.splits[name]?.metrics)
@@ -733,7 +699,7 @@
     const compared = head.comparisons.filter(
       (comparison) => comparison.task === task && comparison.split === "all" && !comparison.reason
     );
-    const rank = (run) => compared.length === 1 ? compared[0].ranks.find((row2) => row2.metric === metric && row2.run === run.name) : void 0;
+    const rank = (run) => compared.length === 1 ? compared[0].ranks.find((row2) => row2.metric === metric2 && row2.run === run.name) : void 0;
     return [
       h("h2", null, runs.length > 1 ? `${TASKS[task]} leaderboard` : TASKS[task]),
       table({
@@ -744,13 +710,13 @@
         ),
         columns: columns(task, splits, runs.length > 1 ? rank : null),
         rows: runs,
-        sort: { key: "split-all", descending: true }
+        sort: { key: "split-all", descending: metric(metric2)?.better !== "lower" }
       }),
       runs.length > 1 ? pairs(task, splits) : null
     ];
   }
   function columns(task, splits, rank) {
-    const metric = HEADLINE[task];
+    const metric2 = headline(task);
     const all = [
       {
         key: "run",
@@ -768,11 +734,11 @@
       },
       ...splits.map((name) => ({
         key: `split-${name}`,
-        label: `${label(metric)}, ${name}`,
-        title: METRICS[metric][1],
+        label: `${label(metric2)}, ${name}`,
+        title: metric(metric2)?.help,
         numeric: true,
-        value: (run) => run.splits[name]?.metrics?.[metric] ?? null,
-        show: (run) => score(run.splits[name]?.metrics?.[metric], run.splits[name]?.intervals?.[metric])
+        value: (run) => run.splits[name]?.metrics?.[metric2] ?? null,
+        show: (run) => score(run.splits[name]?.metrics?.[metric2], run.splits[name]?.intervals?.[metric2])
       })),
       rank && {
         key: "rank",
@@ -980,8 +946,8 @@
   function groupsOf(run, data, by) {
     const candidates = run.task === "prover" ? ["pessimistic"] : ["rough_bal_f1", "rough_tpr", "rough_tnr"];
     const found2 = data.breakdown[by];
-    const metric = candidates.find((name) => found2.some((row2) => row2.metric === name)) ?? found2[0].metric;
-    const metrics = run.task === "verifier" && by === "severity" ? ["rough_tpr", "rough_tnr"] : [metric];
+    const metric2 = candidates.find((name) => found2.some((row2) => row2.metric === name)) ?? found2[0].metric;
+    const metrics = run.task === "verifier" && by === "severity" ? ["rough_tpr", "rough_tnr"] : [metric2];
     const rows = found2.filter((row2) => metrics.includes(row2.metric)).slice(0, MOST_GROUPS).map(({ group, metric: of, value, interval, proofs, problems, note }) => {
       const [low2, high2] = range(interval) ?? [null, null];
       return { group, metric: of, value, low: low2, high: high2, proofs, problems, note: note ?? "" };
@@ -1113,10 +1079,10 @@ ${share}`;
   // report/curves.ts
   var ends = (row2) => `${percent(row2.low)} to ${percent(row2.high)}`;
   function byRepeats(entries, task) {
-    const [metric, rule] = task === "prover" ? ["acceptance", "pessimistic"] : ["bal_f1", "majority"];
+    const [metric2, rule] = task === "prover" ? ["acceptance", "pessimistic"] : ["bal_f1", "majority"];
     return entries.flatMap(
       ({ run, series }) => pointsOf(
-        plotsOf(run).voting.filter((row2) => row2.metric === metric && row2.rules.includes(rule)),
+        plotsOf(run).voting.filter((row2) => row2.metric === metric2 && row2.rules.includes(rule)),
         series
       ).map(({ r, cost, value, low: low2, high: high2 }) => ({ run: run.name, series, r, cost, value, low: low2, high: high2 }))
     );
@@ -1308,8 +1274,8 @@ balanced F1 ${percent(row2.bal_f1)}`;
     const largest = run.repeats;
     if (largest < 2) return null;
     const rows = Object.entries(VOTED).flatMap(
-      ([metric, { name, series }]) => pointsOf(
-        data.voting.filter((row2) => row2.metric === metric && row2.r === largest),
+      ([metric2, { name, series }]) => pointsOf(
+        data.voting.filter((row2) => row2.metric === metric2 && row2.r === largest),
         series
       ).map(({ k, value, low: low2, high: high2, rules }) => ({ k, metric: name, series, value, low: low2, high: high2, rules: rules.join(" ") }))
     );
@@ -1382,7 +1348,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     meta_bal_f1: "Meta bal. F1"
   };
   function ownRow(run) {
-    const value = (split, metric) => run.splits[split]?.metrics?.[metric] ?? null;
+    const value = (split, metric2) => run.splits[split]?.metrics?.[metric2] ?? null;
     return {
       className: "own",
       model: run.name,

@@ -4,10 +4,10 @@ import { aboutInterval, between, footnotes, intervalBar, score } from "./interva
 import type { Column } from "../shell/table";
 import type { Bounds, Run, Split } from "./model";
 import { h, number, percent, table } from "./shell";
-import { HEADLINE, label, METRICS, plural } from "./words";
+import { headline, label, metric as known, plural } from "./words";
 
 export function splitCard(run: Run, name: string, split: Split) {
-  const metric = HEADLINE[run.task];
+  const metric = headline(run.task);
   const value = split.metrics?.[metric];
   const interval = split.intervals?.[metric];
   const title = h(
@@ -35,7 +35,7 @@ export function splitCard(run: Run, name: string, split: Split) {
     "div",
     { class: "card" },
     title,
-    h("p", { class: "name", title: METRICS[metric][1] }, label(metric)),
+    h("p", { class: "name", title: known(metric)?.help }, label(metric)),
     h("p", { class: "big" }, percent(value)),
     interval
       ? h(
@@ -157,8 +157,8 @@ export function metricsTable(run: Run, splits: [string, Split][]) {
           show: (row) =>
             h(
               "span",
-              { title: METRICS[row.metric]?.[1] },
-              METRICS[row.metric] ? [label(row.metric), " ", h("code", null, row.metric)] : row.metric,
+              { title: known(row.metric)?.help },
+              known(row.metric) ? [label(row.metric), " ", h("code", null, row.metric)] : row.metric,
             ),
         },
         ...withScores.map(([name, split]): Column<{ metric: string }> => ({
@@ -168,7 +168,7 @@ export function metricsTable(run: Run, splits: [string, Split][]) {
           show: (row) => {
             const value = split.metrics?.[row.metric];
             if (value === null || value === undefined) return "–";
-            if (!METRICS[row.metric]) return number(value);
+            if (!known(row.metric)) return number(value);
             const bounds = split.bounds?.[row.metric];
             return [
               score(value, split.intervals?.[row.metric]),

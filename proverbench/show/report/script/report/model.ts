@@ -165,8 +165,23 @@ export interface PublishedRow {
 /** Of one run: its number, why there is no proof (or null), a mark for each judgment. */
 export type Marks = [run: number, why: string | null, marks: number[]];
 
+/** A metric, as proverbench.metrics declares it. */
+export interface Metric {
+  name: string;
+  label: string;
+  /** The label in a column, as short as it can be. */
+  heading: string;
+  help: string;
+  unit: "share" | "points";
+  better: "higher" | "lower";
+  /** Place among the headlines of its benchmark, from 1. */
+  headline: number | null;
+}
+
 export interface Head {
   made_by: string;
+  /** The metrics of each benchmark that a run is of, headlines first. */
+  metrics: Partial<Record<Task, Metric[]>>;
   /** Mark of an interval to what it says. */
   marks: Record<string, string>;
   runs: Run[];
