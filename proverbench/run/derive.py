@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
+from msgspec import UNSET
+
 from proverbench.errors import InvalidReply
 from proverbench.inputs.data import EVERYTHING, splits
 from proverbench.metrics.arrays import ArrayBuilder, JudgmentArrays
-from proverbench.metrics.scores import scores
+from proverbench.metrics.scores import scores, undefined
 from proverbench.metrics.uncertainty import split_uncertainty
 from proverbench.protocols.prompts import render_verifier
 from proverbench.records import (
@@ -82,8 +84,8 @@ def build_record(sources: Sources, proof: int, observe: Callable[[CallLine], Non
     judgments, complete = _judgments(sources, proof, len(generation.steps), see)
     score = None
     if complete:
-        wanted = row.first_error_step if isinstance(row, Proof) else -1
-        score = _score(judgments, plan.repeats, wanted, mean=isinstance(row, Proof))
+        right = row.is_correct if isinstance(row, Proof) else True
+        score = _score(judgments, plan.repeats, right, mean=isinstance(row, Proof))
     return ProofRecord(
         **common,
         complete=complete,
@@ -93,8 +95,8 @@ def build_record(sources: Sources, proof: int, observe: Callable[[CallLine], Non
     )
 
 
-def _score(judgments: list[Judgment], repeats: int, wanted: int, *, mean: bool) -> float:
-    right = sum(1 for j in judgments if j.valid and (j.first_error_step == -1) == (wanted == -1))
+def _score(judgments: list[Judgment], repeats: int, accept: bool, *, mean: bool) -> float:
+    right = sum(1 for j in judgments if j.valid and (j.first_error_step == -1) == accept)
     return right / repeats if mean else float(right == repeats)
 
 
@@ -318,6 +320,7 @@ class Summariser:
         if split.complete and seen.expected:
             chosen = arrays.split(name)
             split.metrics = scores(chosen, meta=plan.meta)
+            split.undefined = undefined(split.metrics) or UNSET
             split.intervals, split.bounds = split_uncertainty(chosen, meta=plan.meta, metrics=split.metrics)
         return split
 

@@ -194,7 +194,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 class _Stored(msgspec.Struct):
-    """What a run's id is made of, as it is stored: with whatever fields the version that wrote it knew."""
+    """What a run's id is made of."""
 
     identity: dict[str, Any]
     extent: dict[str, Any]
@@ -209,7 +209,7 @@ def _check_identity(raw: bytes, manifest: Manifest, file: Path) -> None:
             f"{file}: its replies are to be read by protocol {protocol!r}, which this version does not know; it knows "
             f"{', '.join(PROTOCOLS)}. Upgrade proverbench" + (f", or was {near[0]!r} meant?" if near else "")
         )
-    found = _stored_run_id(msgspec.json.decode(raw, type=_Stored))
+    found = stored_run_id(raw)
     if manifest.run_id != found:
         raise JournalError(
             f"{file}: run_id is {manifest.run_id[:12]}…, but what it identifies has {found[:12]}…; the manifest was "
@@ -217,8 +217,9 @@ def _check_identity(raw: bytes, manifest: Manifest, file: Path) -> None:
         )
 
 
-def _stored_run_id(stored: _Stored) -> str:
-    """:func:`run_id` of JSON as it is stored."""
+def stored_run_id(raw: bytes) -> str:
+    """:func:`run_id` of a manifest's JSON as it is stored, with whatever fields the version that wrote it knew."""
+    stored = msgspec.json.decode(raw, type=_Stored)
     identity = _in_order(stored.identity, Identity)
     if isinstance(roles := identity.get("roles"), dict):
         identity["roles"] = {role: _in_order(roles[role], RoleIdentity) for role in sorted(roles)}

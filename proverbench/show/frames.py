@@ -261,7 +261,7 @@ def _judgments(record: ProofRecord) -> Iterator[dict[str, Any]]:
         }
         if judgment.valid and record.is_correct is not None:
             row["polarity_right"] = (judgment.first_error_step == -1) == record.is_correct
-            row["step_right"] = judgment.first_error_step == record.first_error_step
+            row["step_right"] = judgment.first_error_step == record.first_error_step if record.located else None
         if judgment.meta is not None:
             row |= {
                 "meta_valid": judgment.meta.valid,

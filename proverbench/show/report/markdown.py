@@ -55,7 +55,7 @@ def _run(run: Mapping[str, Any]) -> Iterator[str]:
 
 def _footnotes(run: Mapping[str, Any]) -> Iterator[str]:
     for role, reasons in run["invalid"].items():
-        total, asked = sum(reasons.values()), run["asked"].get(role, 0)
+        total, asked = sum(reasons.values()), run["answered"].get(role, 0)
         if not total:
             continue
         listed = ", ".join(f"`{reason}` {count}" for reason, count in sorted(reasons.items(), key=lambda r: -r[1]))

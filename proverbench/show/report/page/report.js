@@ -51,6 +51,7 @@
   var ACCEPTS = -1;
   var MISSING = -2;
   var INVALID_FROM = -10;
+  var UNLOCATED = -3;
   var kind = (mark) => mark === ACCEPTS ? "accept" : mark >= 0 ? "reject" : mark === MISSING ? "missing" : "invalid";
   var reasonOf = (mark) => head.index.reasons[INVALID_FROM - mark];
   var sign = (mark) => mark === ACCEPTS ? "✓" : mark >= 0 ? String(mark) : mark === MISSING ? "·" : "!";
@@ -92,7 +93,7 @@
     "": ["All proofs", () => true],
     accepted: [
       "Accepted by all judgments",
-      (_, runs) => runs.some(([, why, marks]) => !why && marks.length > 0 && marks.every((mark) => mark === ACCEPTS))
+      (_, runs) => runs.every(([, why, marks]) => !why && marks.length > 0 && marks.every((mark) => mark === ACCEPTS))
     ],
     rejected: ["Rejected by a judgment", (_, runs) => some(runs, (mark) => mark >= 0)],
     split: [
@@ -101,8 +102,8 @@
     ],
     differ: [
       "Judges differ: verdict or step",
-      (item, runs) => {
-        const said = item.marks.find((mark) => mark >= ACCEPTS);
+      (_, runs) => {
+        const said = runs.flatMap(([, , marks]) => marks).find((mark) => mark >= ACCEPTS);
         return some(runs, (mark) => mark >= ACCEPTS && mark !== said);
       }
     ],
@@ -116,9 +117,9 @@
   var HUMAN = {
     "": ["Human: any", () => true],
     right: ["Human: right", (item) => item.label === -1],
-    wrong: ["Human: wrong", (item) => item.label !== null && item.label >= 0],
+    wrong: ["Human: wrong", (item) => item.label !== null && item.label !== -1],
     differs: ["Judge against human", judged((mark, label2) => mark === ACCEPTS !== (label2 === -1))],
-    "false-accept": ["Judge accepts a wrong proof", judged((mark, label2) => mark === ACCEPTS && label2 >= 0)],
+    "false-accept": ["Judge accepts a wrong proof", judged((mark, label2) => mark === ACCEPTS && label2 !== -1)],
     "false-reject": ["Judge rejects a right proof", judged((mark, label2) => mark >= 0 && label2 === -1)],
     elsewhere: ["Error found at another step", judged((mark, label2) => mark >= 0 && label2 >= 0 && mark !== label2)]
   };
@@ -363,11 +364,12 @@
   }
   function humanSays(item) {
     if (item.label === null) return null;
-    const said = item.label === -1 ? "Human: right" : `Human: first error at step ${item.label}`;
+    const wrong = item.label === UNLOCATED ? "Human: wrong, no step named" : `Human: first error at step ${item.label}`;
+    const said = item.label === -1 ? "Human: right" : wrong;
     return h(
       "span",
       { class: "human-says", role: "img", title: said, "aria-label": said },
-      item.label === -1 ? "✓" : String(item.label)
+      item.label === -1 ? "✓" : item.label === UNLOCATED ? "✗" : String(item.label)
     );
   }
   function reveal(item) {
@@ -445,7 +447,7 @@
         { class: "card" },
         title,
         h("p", { class: "big none" }, "undefined"),
-        h("p", null, `${label(metric2)} needs right and wrong proofs.`)
+        h("p", null, `${label(metric2)}: ${split.undefined[metric2] ?? "nothing to average over"}.`)
       );
     }
     return h(
@@ -485,12 +487,13 @@
   }
   function validityCards(run) {
     const roles2 = { verifier: "Invalid judgments", policy: "Invalid proofs", meta: "Invalid meta levels" };
-    return Object.entries(roles2).filter(([role]) => run.asked[role] !== void 0).map(([role, title]) => validityCard(run, role, title));
+    return Object.entries(roles2).filter(([role]) => run.answered[role] !== void 0).map(([role, title]) => validityCard(run, role, title));
   }
   function validityCard(run, role, title) {
     const reasons = Object.entries(run.invalid[role] ?? {}).sort(([, a], [, b]) => b - a);
     const total = reasons.reduce((sum, [, times]) => sum + times, 0);
-    const asked = run.asked[role];
+    const asked = run.answered[role];
+    const open = run.missing[role] ?? 0;
     const row2 = ([reason, times]) => h(
       "li",
       null,
@@ -504,6 +507,7 @@
       h("h3", null, title, h("span", { class: "of" }, `${number(total)} of ${number(asked)}`)),
       h("p", { class: "big" }, asked ? percent(total / asked) : "–"),
       reasons.length ? h("ul", { class: "reasons" }, reasons.map(row2)) : h("p", { class: "small" }, asked ? "Every reply could be read." : "Nothing was asked yet."),
+      open ? h("p", { class: "small" }, `Counted is what was answered; ${number(open)} more to be answered.`) : null,
       role === "verifier" ? h("p", { class: "small" }, "They stay in every denominator and never count as acceptance.") : null
     );
   }
@@ -566,7 +570,7 @@
             numeric: true,
             show: (row2) => {
               const value = split.metrics?.[row2.metric];
-              if (value === null || value === void 0) return "–";
+              if (value === null || value === void 0) return h("span", { title: split.undefined[row2.metric] }, "–");
               if (!metric(row2.metric)) return number(value);
               const bounds = split.bounds?.[row2.metric];
               return [
@@ -1549,6 +1553,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
   function agreement2(item, judgment) {
     if (item.label === null || !judgment.valid) return null;
     if (judgment.step === -1 !== (item.label === -1)) return "against the human";
+    if (item.label === UNLOCATED) return "agrees with the human";
     return judgment.step === item.label ? "agrees with the human" : "another step than the human";
   }
   function bodyOf(judgment, prompt) {
@@ -1767,7 +1772,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     const add = (step2, flag) => flags.set(step2, [...flags.get(step2) ?? [], flag]);
     const human = (label2) => ({ by: "human", label: label2, run: -1, repeat: -1 });
     if (annotation) {
-      if (annotation.fatal >= 0) add(annotation.fatal, human("human: fatal error"));
+      if (annotation.fatal !== null && annotation.fatal >= 0) add(annotation.fatal, human("human: fatal error"));
       for (const step2 of annotation.recoverable) add(step2, human("human: recoverable error"));
     }
     for (const [run, , marks] of item.runs) {
@@ -1805,7 +1810,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
   }
   function annotationView(annotation) {
     const { correct, fatal, recoverable, first, comment, reason, remark } = annotation;
-    const verdict = correct ? "right: no error found" : fatal >= 0 ? `wrong: fatal error at step ${fatal}` : "not right: recoverable errors only";
+    const verdict = correct ? "right: no error found" : fatal === null ? "wrong: judged as a whole, no step named" : fatal >= 0 ? `wrong: fatal error at step ${fatal}` : "not right: recoverable errors only";
     return h(
       "section",
       { class: "sheet human" },
@@ -1815,7 +1820,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
         null,
         h("b", null, verdict),
         recoverable.length ? `; recoverable at ${recoverable.map((step2) => `step ${step2}`).join(", ")}` : "",
-        first >= 0 ? `; first error at step ${first}` : ""
+        first !== null && first >= 0 ? `; first error at step ${first}` : ""
       ),
       comment ? text(comment) : null,
       reason ? [h("h4", null, "Why the first error is one"), text(reason)] : null,

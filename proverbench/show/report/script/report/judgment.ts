@@ -1,5 +1,5 @@
 /* One judgment, and the exact texts behind it. */
-import { kind, sign, words } from "./marks";
+import { kind, sign, UNLOCATED, words } from "./marks";
 import type { Call, Item, Judgment, MetaLevel } from "./model";
 import { copyButton, h, number, raw, settle, text, unseen } from "./shell";
 import { plural } from "./words";
@@ -50,6 +50,7 @@ export function judgmentView(
 function agreement(item: Item, judgment: Judgment): string | null {
   if (item.label === null || !judgment.valid) return null;
   if ((judgment.step === -1) !== (item.label === -1)) return "against the human";
+  if (item.label === UNLOCATED) return "agrees with the human";
   return judgment.step === item.label ? "agrees with the human" : "another step than the human";
 }
 

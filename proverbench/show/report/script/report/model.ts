@@ -65,6 +65,8 @@ export interface Split {
   metrics: Record<string, number | null> | null;
   intervals: Record<string, Interval | null>;
   bounds: Record<string, Bounds> | null;
+  /** Why a metric has no value, by metric. */
+  undefined: Record<string, string>;
   plots?: Plots;
 }
 
@@ -119,7 +121,8 @@ export interface Run {
   calls: Record<string, Calls>;
   usage: Record<string, { input?: number; output?: number }>;
   invalid: Record<string, Record<string, number>>;
-  asked: Record<string, number>;
+  /** Replies that are there, by role. */
+  answered: Record<string, number>;
   missing: Record<string, number>;
   closed_unanswered: number;
   warnings: string[];
@@ -232,13 +235,14 @@ export interface Problem {
 }
 
 export interface Annotation {
-  fatal: number;
+  /** Null where no step is named: the proof was judged as a whole. */
+  fatal: number | null;
   recoverable: number[];
   comment: string | null;
   reason: string | null;
   remark: string | null;
   correct: boolean;
-  first: number;
+  first: number | null;
 }
 
 /** A reply as it came, and what is known of the call. */

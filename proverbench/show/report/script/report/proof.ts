@@ -166,7 +166,7 @@ function flagsOf(item: Item, annotation: Annotation | undefined) {
   const add = (step: number, flag: Flag) => flags.set(step, [...(flags.get(step) ?? []), flag]);
   const human = (label: string): Flag => ({ by: "human", label, run: -1, repeat: -1 });
   if (annotation) {
-    if (annotation.fatal >= 0) add(annotation.fatal, human("human: fatal error"));
+    if (annotation.fatal !== null && annotation.fatal >= 0) add(annotation.fatal, human("human: fatal error"));
     for (const step of annotation.recoverable) add(step, human("human: recoverable error"));
   }
   for (const [run, , marks] of item.runs) {
@@ -212,9 +212,11 @@ function annotationView(annotation: Annotation) {
   const { correct, fatal, recoverable, first, comment, reason, remark } = annotation;
   const verdict = correct
     ? "right: no error found"
-    : fatal >= 0
-      ? `wrong: fatal error at step ${fatal}`
-      : "not right: recoverable errors only";
+    : fatal === null
+      ? "wrong: judged as a whole, no step named"
+      : fatal >= 0
+        ? `wrong: fatal error at step ${fatal}`
+        : "not right: recoverable errors only";
   return h(
     "section",
     { class: "sheet human" },
@@ -224,7 +226,7 @@ function annotationView(annotation: Annotation) {
       null,
       h("b", null, verdict),
       recoverable.length ? `; recoverable at ${recoverable.map((step) => `step ${step}`).join(", ")}` : "",
-      first >= 0 ? `; first error at step ${first}` : "",
+      first !== null && first >= 0 ? `; first error at step ${first}` : "",
     ),
     comment ? text(comment) : null,
     reason ? [h("h4", null, "Why the first error is one"), text(reason)] : null,
