@@ -159,7 +159,7 @@ class Spending:
     @property
     def cost(self) -> Cost:
         """What was spent."""
-        if self.calls == 0 and not self.uncertain:
+        if self.calls == 0 and not self.uncertain and not self.broken.total:
             return Cost(0.0)
         return self.known + Cost(0.0, at_least=self.uncertain)
 
