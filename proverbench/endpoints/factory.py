@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.caller import EndpointCaller
+from proverbench.endpoints.network import unreachable
 from proverbench.errors import ConfigError
 from proverbench.inputs.config import Config, EndpointConfig, RoleConfig, check_environment
 from proverbench.protocols.basic_v1 import FINISH_REASONS
@@ -74,7 +75,7 @@ def check_endpoints(config: Config, roles: Sequence[str]) -> None:
     Raises:
         ConfigError: Names everything.
     """
-    faults = []
+    faults = [*unreachable(config, roles)]
     for role in roles:
         settings = config.roles[role]
         if settings.endpoint.kind == "anthropic" and "seed" in settings.generation:

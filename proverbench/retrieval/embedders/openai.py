@@ -14,6 +14,7 @@ from proverbench.endpoints.base import Answered, Priority, Reply, Request
 from proverbench.endpoints.caller import EndpointCaller
 from proverbench.endpoints.classify import ErrorFacts, error_facts
 from proverbench.endpoints.http import HttpEndpoint, Wire, decode
+from proverbench.endpoints.network import address
 from proverbench.errors import FatalEndpointError
 from proverbench.retrieval.settings import EmbedderSettings
 from proverbench.retrieval.strings import NO_STRINGS, Strings
@@ -54,7 +55,7 @@ class EmbeddingsEndpoint(HttpEndpoint):
         super().__init__(
             settings,
             roles,
-            url=f"{settings.base_url}/embeddings",
+            url=address(str(settings.base_url), "/embeddings"),
             headers={"Authorization": f"Bearer {access.key}"} if access.key else {},
             access=access,
         )
