@@ -10,18 +10,12 @@ Machine-written lines are msgspec structs, because a run has up to millions of t
 what people write (configs, data rows) is checked by pydantic models in config.py and data.py.
 """
 
-from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 Task = Literal["prover", "verifier"]
 Role = Literal["policy", "verifier", "meta"]
-
-BENCHMARKS: Mapping[str, str] = {"prover": "ProverBench", "verifier": "VerifierBench"}
-"""Task → the name that people know it by."""
-RUN_COMMANDS: Mapping[str, str] = {"prover": "proverbench run", "verifier": "verifierbench"}
-"""Task → the command that makes and resumes its runs."""
 
 LEVEL_SCORES: dict[str, float] = {
     "EXACT_MATCH": 1.0,
@@ -78,14 +72,21 @@ class CallKey(msgspec.Struct, frozen=True, order=True):
         return cls(msgspec.convert(role, Role), item, int(sample), int(repeat))
 
 
+WholeVerdict = Literal["correct", "incorrect"]
+"""A verdict on a whole proof."""
+
+
 class Annotation(msgspec.Struct, frozen=True):
     """A human's findings on one proof (design of the published data)."""
 
-    first_fatal_error_step: int
+    first_fatal_error_step: int | None
+    """None where the proof was judged as a whole: ``verdict`` then says how, and no place is known (*unlocated*)."""
     recoverable_error_steps: list[int]
     reviewer_comment: str = ""
     first_error_reason: str = ""
     remark: str = ""
+    verdict: WholeVerdict | msgspec.UnsetType = msgspec.UNSET
+    """Only of an unlocated label."""
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +99,17 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     domain: str | None = None
     subject: str = ""
     source_id: str = ""
+    rubric: str | msgspec.UnsetType = msgspec.UNSET
+    """What earns how many points; shown to judges that grade, never to the policy."""
+
+
+class HumanGrade(msgspec.Struct, frozen=True):
+    """What one person gave a proof."""
+
+    grader: str
+    grade: float
+    """In points."""
+    comment: str = ""
 
 
 class Proof(Problem, frozen=True, kw_only=True):
@@ -109,8 +121,14 @@ class Proof(Problem, frozen=True, kw_only=True):
     """Who wrote the proof, if known."""
     annotation: Annotation
     is_correct: bool
-    first_error_step: int
-    """Smallest annotated error step, -1 if none."""
+    first_error_step: int | None
+    """Smallest annotated error step, -1 if none; None of an incorrect proof whose label names no step."""
+    grade: float | msgspec.UnsetType = msgspec.UNSET
+    """People's grade in points; of several graders their mean, unless the row says otherwise."""
+    max_grade: int | msgspec.UnsetType = msgspec.UNSET
+    """The most points there are; present where there is a grade."""
+    grades: list[HumanGrade] | msgspec.UnsetType = msgspec.UNSET
+    """What each person gave."""
 
 
 Row = Problem | Proof
@@ -175,10 +193,16 @@ class ProofRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False
     annotation: Annotation | None = None
     is_correct: bool | None = None
     first_error_step: int | None = None
-    """The human's first error step, -1 if none; None in ProverBench."""
+    """The human's first error step, -1 if none; None in ProverBench, and where the label names no step."""
     score: float | None = None
     """ProverBench: 1.0 if accepted (all R judgments valid and -1) else 0.0; VerifierBench: mean polarity credit.
     None while incomplete."""
+
+    @property
+    def located(self) -> bool:
+        """Whether it has a human label that says where the first error is, or that there is none."""
+        unplaced = self.annotation is not None and self.annotation.first_fatal_error_step is None
+        return self.is_correct is not None and self.first_error_step is not None and not unplaced
 
     @property
     def key(self) -> str:
@@ -230,19 +254,38 @@ class CallLine(CallFacts, kw_only=True, tag_field="type", tag="call"):
 
 
 class AttemptLine(msgspec.Struct, kw_only=True, tag_field="type", tag="attempt"):
-    """A call that ended unanswered, in calls.jsonl."""
+    """A call that ended unanswered, or one attempt of a call whose reply was broken off, in calls.jsonl."""
 
     role: Role
     id: str
     sample: int = 0
     repeat: int = 0
     error: str = ""
-    """Short stable word, e.g. ``timeout``, ``http_503``, ``cancelled``."""
+    """Short stable word, e.g. ``timeout``, ``http_503``, ``cancelled``, ``server_ended:abort``."""
     message: str = ""
     status: int | None = None
     attempts: int = 1
+    """Attempts of the call. 0: one attempt whose reply was broken off; the line that ends the call counts it."""
     abandoned: int = 0
     at: str = ""
+    finish_reason: str | None = None
+    """Of a reply that was broken off, like the next two."""
+    text_chars: int | None = None
+    """Length of what came of its text, in characters; None where no reply had begun."""
+    usage: dict[str, Any] | None = None
+    """Token counts, where they were told; they count as spent."""
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether this is a reply that began and was broken off: it was paid for."""
+        return self.text_chars is not None
+
+    @property
+    def what(self) -> str:
+        """What it is, in a word or two."""
+        if self.attempts == 0:
+            return f"broken off after {self.text_chars or 0:,} characters"
+        return f"unanswered after {self.attempts:,} attempt{'s' if self.attempts != 1 else ''}"
 
 
 class SessionLine(msgspec.Struct, kw_only=True, tag_field="type", tag="session"):
@@ -379,6 +422,8 @@ class SplitSummary(msgspec.Struct, kw_only=True):
     """Published metrics (docs/metrics.md); None unless complete and not empty."""
     intervals: dict[str, dict[str, Any]] | None = None
     bounds: dict[str, dict[str, Any]] | None = None
+    undefined: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    """Metric that is None → why; left out where there is none."""
 
 
 class Summary(msgspec.Struct, kw_only=True):

@@ -17,14 +17,16 @@ from proverbench.ask.executors.local import LocalExecutor
 from proverbench.ask.executors.shards import take_back
 from proverbench.ask.pipeline import StageCount
 from proverbench.ask.prepare import Prepared
+from proverbench.benchmark import benchmark_of
 from proverbench.endpoints.batch import BatchClients
 from proverbench.errors import ConfigError, ProverBenchError
 from proverbench.inputs.config import check_environment
-from proverbench.records import GIVEN, CallKey, CallLine, Role, Summary
+from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, Summary
 from proverbench.run.folder import begin_derived, update_derived, write_derived
 from proverbench.run.reading import open_calls
 from proverbench.run.session import Session, new_run_path
 from proverbench.run.sources import Sources
+from proverbench.run.spent import spent_of
 from proverbench.spending.budget import Spent
 from proverbench.spending.money import Budget, Exceeded
 
@@ -117,7 +119,7 @@ class Driver:
         listener: Who hears and shows.
         budget: A budget that other sessions share; by default the limits of the run's own manifest.
         derives: Whether records, summary and timing are written; a cluster's shard has none.
-        spent_of: What of a run counts as spent.
+        spent: Says what of a run counts as spent.
 
     Attributes:
         spent: What the run has spent; there once asking begins.
@@ -133,7 +135,7 @@ class Driver:
         listener: Listener | None = None,
         budget: BudgetWatch | None = None,
         derives: bool = True,
-        spent_of: Callable[[Sources], Spent] = Spent.of,
+        spent: Callable[[Sources], Spent] = spent_of,
     ) -> None:
         self._path = path
         self._resume = resume
@@ -144,7 +146,7 @@ class Driver:
         self.listener = listener or Listener()
         self._budget = budget
         self._derives = derives
-        self._spent_of = spent_of
+        self._spent_so_far = spent
         self._session: Session | None = None
         self._asker: Asker | None = None
         self._begun = prepared is None
@@ -237,8 +239,9 @@ class Driver:
         if self._session is not None:
             self._session.grow(draft)
         else:
-            main: Role = "policy" if draft.identity.task == "prover" else "verifier"
-            path = self._path or new_run_path(Path("runs"), draft.identity.task, draft.identity.roles[main].model)
+            benchmark = benchmark_of(draft.identity.task)
+            model = draft.identity.roles[benchmark.subject].model
+            path = self._path or new_run_path(Path("runs"), benchmark.task, model)
             self._session = Session.create(path, draft, on_start=self._on_start())
         self._begun = True
         self._prepared = None  # the rows are in the run's folder now
@@ -276,7 +279,7 @@ class Driver:
 
     def _begin_asking(self, executor: Executor[A]) -> A:
         session = self.session
-        self.spent = self._spent_of(session.sources)
+        self.spent = self._spent_so_far(session.sources)
         if self._budget is None:
             own = self.spent.budget
             self._budget = BudgetWatch(own.max_cost_usd, own.max_tokens_total)
@@ -289,8 +292,8 @@ class Driver:
         self.check_budget()  # what earlier sessions spent may be all there is
         return asker
 
-    def count(self, line: CallLine) -> None:
-        """Add up an answer that was saved; stop if the budget is used up."""
+    def count(self, line: CallLine | AttemptLine) -> None:
+        """Add up an answer, or a reply that was broken off, that was saved; stop if the budget is used up."""
         self.spent.add(line)
         self.check_budget()
 

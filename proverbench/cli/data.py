@@ -152,6 +152,8 @@ def _listed(number: int, row: Problem) -> str:
 def _label(proof: Proof) -> str:
     if proof.is_correct:
         return "correct"
+    if proof.first_error_step is None:
+        return "incorrect"
     sort = "fatal" if proof.annotation.first_fatal_error_step == proof.first_error_step else "recov."
     return f"{sort} {proof.first_error_step}/{len(proof.steps)}"
 
@@ -184,7 +186,7 @@ def _shown(row: Problem, dataset: Dataset[Any]) -> str:
     return "\n\n".join(parts)
 
 
-def _step(fatal: int, row: Proof, n: int) -> str:
+def _step(fatal: int | None, row: Proof, n: int) -> str:
     mark = ""
     if n == fatal:
         mark = "  ✗ fatal error"
@@ -197,6 +199,8 @@ def _label_text(row: Proof) -> str:
     if row.is_correct:
         return "correct: no error found"
     annotation = row.annotation
+    if row.first_error_step is None:
+        return "incorrect; the step is not known, the proof was judged as a whole"
     return (
         f"incorrect, first error at step {row.first_error_step}; first fatal error "
         f"{annotation.first_fatal_error_step}, recoverable {annotation.recoverable_error_steps}"
@@ -333,6 +337,7 @@ def _import_run(source: Path, data: Path | None, output: Path, *, as_json: bool)
     """Save a run of the published evaluator as one of ours; its scores must be what they were."""
     from proverbench.inputs.published import load_published
     from proverbench.run.folder import write_derived
+    from proverbench.run.remarks import import_differences
     from proverbench.run.session import Session, refuse_taken
 
     refuse_taken(output)
@@ -342,7 +347,7 @@ def _import_run(source: Path, data: Path | None, output: Path, *, as_json: bool)
         summary = write_derived(session.sources)
     finally:
         session.release()
-    differences = run.differences(summary)
+    differences = import_differences(run.draft.manifest, summary)
     if as_json:
         report = {
             "output": str(output),

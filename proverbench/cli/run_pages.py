@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from proverbench.benchmark import benchmark_of
 from proverbench.cli.pages import (
     beside,
     cells,
@@ -21,14 +22,24 @@ from proverbench.cli.pages import (
 )
 from proverbench.metrics.shown import footnotes, shown_interval
 from proverbench.protocols.basic_v1 import decode_field, error_items
-from proverbench.records import BENCHMARKS, LEVEL_SCORES, CallKey, CallLine, Judgment, ProofRecord, Row, Summary
+from proverbench.records import (
+    LEVEL_SCORES,
+    CallKey,
+    CallLine,
+    Judgment,
+    Manifest,
+    ProofRecord,
+    Row,
+    Summary,
+)
 from proverbench.run.extent import row_id
 from proverbench.run.folder import RunFolder, timing
 from proverbench.run.journal import exact_text
+from proverbench.run.remarks import remarks
 from proverbench.show.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
 from proverbench.spending.money import used
+from proverbench.unseen import unseen
 
-_COUNTS = ("problems", "proofs", "correct_proofs", "incorrect_proofs")
 # Columns of the judgments of one proof in a table: enough for a reason code, and for eight signs or so.
 _REASON = 18
 _STRIP = 20
@@ -51,10 +62,9 @@ def head(run: RunFolder, state: str) -> list[str]:
     manifest = run.manifest
     extent, roles = manifest.extent, manifest.identity.roles
     models = ", ".join(f"{role} {one_line(identity.model)}" for role, identity in roles.items())
-    what = BENCHMARKS[manifest.identity.task]
-    unit = "problem" if manifest.identity.task == "prover" else "proof"
-    size = [f"{extent.rows} {unit}s"]
-    if manifest.identity.task == "prover":
+    benchmark = benchmark_of(manifest.identity.task)
+    size = [f"{extent.rows} {benchmark.unit}s"]
+    if benchmark.samples:
         size.append(f"{extent.samples} {'proof' if extent.samples == 1 else 'proofs'} each")
     size.append(f"{extent.verifier_repeats} {'judgment' if extent.verifier_repeats == 1 else 'judgments'} a proof")
     chosen = [
@@ -64,7 +74,7 @@ def head(run: RunFolder, state: str) -> list[str]:
     ]
     chosen += [f"shard {extent.shard}"] if extent.shard else []
     return [
-        click.style(f"{what}: {one_line(str(run.path))}", bold=True),
+        click.style(f"{benchmark.name}: {one_line(str(run.path))}", bold=True),
         models,
         ", ".join([*size, *(["explanations graded"] if extent.meta else []), *chosen]),
         state,
@@ -106,10 +116,10 @@ def scores(summary: Summary, columns: int) -> list[str]:
 def _number(name: str, value: float | int | None, scored: bool) -> str:
     if value is None:
         return "-" if scored else "…"
-    return str(value) if name in _COUNTS else f"{value:.3f}"
+    return str(value) if isinstance(value, int) else f"{value:.3f}"
 
 
-def troubles(summary: Summary, missing: Missing, columns: int) -> list[str]:
+def troubles(manifest: Manifest, summary: Summary, missing: Missing, columns: int) -> list[str]:
     """What is missing, what is invalid, and what a reader should know before quoting a score."""
     lines: list[str] = []
     if missing.proofs:
@@ -123,8 +133,8 @@ def troubles(summary: Summary, missing: Missing, columns: int) -> list[str]:
         if reasons:
             said = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
             lines += beside("invalid  ", f"{role}: {said}", columns)
-    for warning in summary.warnings:
-        lines += beside("note     ", warning, columns)
+    for remark in remarks(manifest, summary):
+        lines += beside("note     ", remark, columns)
     return lines
 
 
@@ -135,7 +145,7 @@ def first_page(run: RunFolder, found: Overview, state: str, columns: int) -> str
     parts = [
         [*head(run, state), scored, *([f"used {spent}"] if spent else [])],
         scores(found.summary, columns),
-        troubles(found.summary, found.missing, columns),
+        troubles(run.manifest, found.summary, found.missing, columns),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
@@ -154,7 +164,7 @@ def table(entries: Iterable[Entry], repeats: int, columns: int, *, labelled: boo
         record = entry.record
         label = ""
         if labelled:
-            label = padded(right if record.is_correct else f"step {record.first_error_step}", 8)
+            label = padded(right if record.is_correct else _place(record), 8)
         score = "…" if record.score is None else f"{record.score:.2f}"
         proof = padded(cut_middle(one_line(record.key), name), name)
         domain = padded(one_line(record.domain or "-"), 8)
@@ -225,7 +235,7 @@ def _facts(run: RunFolder, entry: Entry, row: Row, columns: int) -> list[str]:
     where = ", ".join(filter(None, [record.domain, record.subject]))
     facts = [("problem", f"{row.problem_id}{f' ({where})' if where else ''}")]
     written = record.policy or "unknown"
-    if run.manifest.identity.task == "prover":
+    if benchmark_of(run.manifest.identity.task).samples:
         written += f"; the call is policy/{row.problem_id}/{record.sample_index}/0"
     facts.append(("written by", written))
     if record.generation_error is not None:
@@ -236,10 +246,12 @@ def _facts(run: RunFolder, entry: Entry, row: Row, columns: int) -> list[str]:
         verdict = "accepted: all judgments are valid and find no error" if entry.accepted else "rejected"
         facts.append(("score", f"{record.score:g} ({verdict})" if record.is_correct is None else f"{record.score:g}"))
     if record.is_correct is not None:
-        facts.append(("human", "correct" if record.is_correct else f"first wrong step {record.first_error_step}"))
+        facts.append(("human", "correct" if record.is_correct else _first_wrong(record)))
     if record.judgments:
         facts.append(("judges", disagreement_words(entry.disagreement, record)))
         facts += [("", f"{judgment.repeat}: {judgment_words(judgment)}") for judgment in record.judgments]
+    if characters := sum(map(unseen, record.steps)):
+        facts.append(("unseen", f"{characters} characters that a person cannot see; here they are spelled out"))
     if record.neutralised:
         facts.append(("shown", f"to judges with {record.neutralised} tags neutralised; here it is as written"))
     return [line for label, text in facts for line in beside(f"{label:<12}", text, columns)]
@@ -293,12 +305,25 @@ def _raw_reply(run: RunFolder, key: CallKey, title: str, columns: int) -> list[s
     return [section(title, f"{ended}As it came:\n\n{exact_text(line) or '(empty)'}", columns)]
 
 
+def _place(record: ProofRecord) -> str:
+    return "wrong" if record.first_error_step is None else f"step {record.first_error_step}"
+
+
+def _first_wrong(record: ProofRecord) -> str:
+    if record.first_error_step is None:
+        return "incorrect; the step is not known, the proof was judged as a whole"
+    return f"first wrong step {record.first_error_step}"
+
+
 def _annotation(record: ProofRecord, columns: int) -> list[str]:
     found = record.annotation
     if found is None:
         return []
-    said = "correct: no error" if record.is_correct else f"first wrong step {record.first_error_step}"
-    said += f"\nfirst fatal error {found.first_fatal_error_step}, recoverable errors {found.recoverable_error_steps}"
+    said = "correct: no error" if record.is_correct else _first_wrong(record)
+    if found.first_fatal_error_step is not None:
+        said += (
+            f"\nfirst fatal error {found.first_fatal_error_step}, recoverable errors {found.recoverable_error_steps}"
+        )
     for label, text in (
         ("Comment", found.reviewer_comment),
         ("Reason of the first error", found.first_error_reason),
@@ -320,8 +345,7 @@ def call_page(call: Call, columns: int) -> str:
         facts += list(_answer_facts(call.line))
         facts.append(("read as", call.reading or ""))
     facts += [
-        ("failed", f"{attempt.at}: {attempt.error}, {attempt.attempts} attempts: {attempt.message}")
-        for attempt in call.attempts
+        ("failed", f"{attempt.at}: {attempt.error}, {attempt.what}: {attempt.message}") for attempt in call.attempts
     ]
     lines = [line for label, text in facts for line in beside(f"{label:<12}", text, columns)]
     parts = ["\n".join([click.style(rule(f"Call {one_line(call.key.text)}", columns), bold=True), *lines])]

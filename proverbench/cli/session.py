@@ -11,15 +11,16 @@ from proverbench.ask.batching import open_batches
 from proverbench.ask.drive import Driver, Listener
 from proverbench.ask.executors.cluster import RayExecutor
 from proverbench.ask.prepare import Prepared
+from proverbench.benchmark import benchmark_of
 from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE
 from proverbench.cli.progress import Display
 from proverbench.cli.scores import print_scores
 from proverbench.cli.signals import EXIT_OF_SIGNAL, StopSignals, say_stopped
 from proverbench.cli.streams import say
 from proverbench.errors import JournalError
-from proverbench.records import GIVEN, RUN_COMMANDS, Summary
+from proverbench.records import GIVEN, Summary
 from proverbench.run.reading import open_calls
-from proverbench.spending.budget import Spent
+from proverbench.run.spent import spent_of
 
 _COLLECT_EVERY = 10_000
 """Objects; Python's own default is 700, a few replies' worth."""
@@ -208,7 +209,7 @@ class Execution:
 
     def _say_how_to_go_on(self) -> None:
         session = self._driver.session
-        command = f"{RUN_COMMANDS[session.sources.manifest.identity.task]} --resume {session.path}"
+        command = f"{benchmark_of(session.sources.manifest.identity.task).command} --resume {session.path}"
         for role, batches in open_batches(session.sources).items():
             there = [batch for batch in batches if batch.remote is not None]
             if there:
@@ -234,7 +235,7 @@ class Execution:
                 )
                 if len(lacking) == len(never_given):
                     return
-        exceeded = Spent.of(session.sources).budget.exceeded()
+        exceeded = spent_of(session.sources).budget.exceeded()
         say(f"incomplete; go on with: {command}" + (f" {exceeded.option} MORE" if exceeded is not None else ""))
 
 

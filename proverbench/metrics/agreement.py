@@ -7,14 +7,14 @@ and are left out and counted; they are not disagreements here, because the score
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from proverbench.metrics.arrays import ACCEPTS, INVALID, JudgmentArrays
+from proverbench.metrics.arrays import ACCEPTS, INVALID, UNLOCATED, JudgmentArrays
 from proverbench.metrics.rates import Floats, sums_by_problem
 from proverbench.metrics.uncertainty import RESAMPLES, SEED, bootstrap_interval, resample_weights, significant
 
@@ -169,7 +169,8 @@ def human_agreement(arrays: JudgmentArrays, *, resamples: int = RESAMPLES, seed:
     """How far single judgments agree with the human label.
 
     Args:
-        arrays: One split; proofs without a label are left out.
+        arrays: One split; proofs without a label are left out, where steps are compared also those whose label has no
+            place.
         resamples: Bootstrap resamples over problems.
         seed: Their seed.
 
@@ -178,18 +179,22 @@ def human_agreement(arrays: JudgmentArrays, *, resamples: int = RESAMPLES, seed:
         judgments, proofs weighing alike.
     """
     width = max(int(arrays.verdict.max(initial=0)), int(arrays.label.max(initial=0))) + 2
-    human = _counts(arrays.label[:, None], width)
-    return _pair_rows(_counts(arrays.verdict, width), human, arrays, resamples, seed)
+    rejected = np.where(arrays.label == UNLOCATED, 0, arrays.label)  # some step or other
+    placed = np.where(arrays.located, arrays.label, INVALID)
+    judges, rows = _counts(arrays.verdict, width), []
+    for label, views in ((rejected, VIEWS[:1]), (placed, VIEWS[1:])):
+        rows += _pair_rows(judges, _counts(label[:, None], width), arrays, resamples, seed, views)
+    return rows
 
 
 def step_confusion(arrays: JudgmentArrays) -> dict[str, Any]:
-    """Reported against annotated first-error steps, all judgments of labelled proofs.
+    """Reported against annotated first-error steps, all judgments of proofs whose label has a place.
 
     Returns:
         ``annotated`` and ``reported`` (row and column names: -1, 0, 1, …, and for columns also ``invalid``), and
         ``counts``, one list of whole numbers a row.
     """
-    labelled = arrays.label != INVALID
+    labelled = arrays.located
     verdict, label = arrays.verdict[labelled], arrays.label[labelled]
     rows = int(label.max(initial=-1)) + 2
     columns = max(int(verdict.max(initial=-1)), int(label.max(initial=-1))) + 3
@@ -229,11 +234,11 @@ def same_proofs(runs: Mapping[str, JudgmentArrays]) -> tuple[dict[str, JudgmentA
 
 
 def _pair_rows(
-    first: Floats, second: Floats, arrays: JudgmentArrays, resamples: int, seed: int
+    first: Floats, second: Floats, arrays: JudgmentArrays, resamples: int, seed: int, views: Sequence[str] = VIEWS
 ) -> list[dict[str, Any]]:
     both = (first.sum(axis=1) > 0) & (second.sum(axis=1) > 0)
     rows = []
-    for view in VIEWS:
+    for view in views:
         a, b = _viewed(first[both], view), _viewed(second[both], view)
         weights = _weights(a.shape[1], view)
         sums = sums_by_problem(_pair_sums(a, b, weights), arrays.problem[both], len(arrays.problems))

@@ -1,10 +1,10 @@
 """Tokens and money of a run: what its journal says was used, and whether a limit is reached."""
 
-from proverbench.inputs.config import Prices, read_saved
 from proverbench.records import GIVEN, AttemptLine, CallFacts, Facts, Manifest
-from proverbench.run.sources import MANIFEST, Sources
 from proverbench.spending.money import Budget, Spending
+from proverbench.spending.prices import Prices
 from proverbench.spending.usage import normalise_usage
+from proverbench.tables import read_saved
 
 
 class Spent:
@@ -20,7 +20,7 @@ class Spent:
     def __init__(self, manifest: Manifest) -> None:
         operation = manifest.operation
         prices = {
-            role: read_saved(Prices, table, f"{MANIFEST}: operation.prices.{role}")
+            role: read_saved(Prices, table, f"manifest.json: operation.prices.{role}")
             for role, table in (operation.get("prices") or {}).items()
         }
         self.priced = bool(prices)
@@ -35,14 +35,6 @@ class Spent:
             },
         )
 
-    @classmethod
-    def of(cls, sources: Sources) -> "Spent":
-        """What the run at ``sources`` used so far."""
-        spent = cls(sources.manifest)
-        for line in sources.calls.facts():
-            spent.add(line)
-        return spent
-
     def add(self, line: Facts) -> None:
         """Count one line of the journal; lines that cost nothing are passed over."""
         if isinstance(line, CallFacts | AttemptLine) and line.role in self.budget.roles:
@@ -51,6 +43,8 @@ class Spent:
                 spending.add(normalise_usage(line.usage), abandoned=line.abandoned, batch=line.batch is not None)
             else:
                 spending.lost(line.abandoned)
+                if line.broken_off:
+                    spending.broke_off(normalise_usage(line.usage))
 
     def words(self, wanted: dict[str, int]) -> list[str]:
         """For the progress line, e.g. ``["120,000 tokens", "$0.42 of about $3.10"]``.

@@ -8,7 +8,7 @@ from proverbench.endpoints.base import EndpointState
 from proverbench.endpoints.batch import BatchClients
 from proverbench.errors import ProverBenchError
 from proverbench.inputs.config import Config
-from proverbench.records import CallLine, Role
+from proverbench.records import AttemptLine, CallLine, Role
 from proverbench.run.session import Draft, Session
 from proverbench.spending.budget import Spent
 
@@ -24,8 +24,8 @@ class Meter(Protocol):
 
     spent: Spent
 
-    def count(self, line: CallLine) -> None:
-        """Add up an answer that was saved."""
+    def count(self, line: CallLine | AttemptLine) -> None:
+        """Add up an answer, or a reply that was broken off, that was saved."""
         ...
 
     def check_budget(self) -> None:

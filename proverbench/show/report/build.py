@@ -11,10 +11,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from msgspec import UnsetType
+
+from proverbench.benchmark import BENCHMARKS, benchmark_of
 from proverbench.errors import PromptError, RunMismatchError
 from proverbench.inputs.data import splits
 from proverbench.metrics.agreement import human_agreement, repeat_agreement, step_confusion
-from proverbench.metrics.arrays import JudgmentArrays
+from proverbench.metrics.arrays import UNLOCATED, JudgmentArrays
 from proverbench.metrics.breakdown import breakdown
 from proverbench.metrics.comparison import compare_runs
 from proverbench.metrics.registry import headlines, headlines_first, metrics_of
@@ -33,7 +36,9 @@ from proverbench.run.comparability import (
 )
 from proverbench.run.folder import RunFolder, timing
 from proverbench.run.journal import exact_text
+from proverbench.run.remarks import remarks
 from proverbench.run.saved import call_cost, names_of
+from proverbench.unseen import unseen
 from proverbench.version import SCORED_BY
 
 ACCEPTS, MISSING, INVALID_FROM = -1, -2, -10
@@ -42,9 +47,6 @@ From 0 on, a mark is the step at which the proof is rejected."""
 
 CHUNK_CHARACTERS = 600_000
 """About how much text is unpacked at once when a proof is looked at."""
-
-FACTORS = {"prover": ("subject", "length", "domain"), "verifier": ("subject", "length", "severity", "policy", "domain")}
-"""What scores are broken down by."""
 
 
 _COLUMNS = (
@@ -91,6 +93,7 @@ class _Run:
     summary: Summary
     arrays: JudgmentArrays
     missing: dict[str, int]
+    answered: dict[str, int]
     cost: Cost | None
 
 
@@ -152,14 +155,16 @@ class Report:
     def _take(self, number: int, name: str, folder: RunFolder) -> _Run:
         manifest = folder.manifest
         missing: Counter[str] = Counter()
+        answered: Counter[str] = Counter()
 
         def see(record: ProofRecord) -> None:
             missing.update(_missing(record, manifest))
+            answered.update(_answered(record, manifest))
             self._index_record(number, record, folder.row(record.proof_id or record.problem_id), manifest)
 
         summary, arrays = folder.scored(see)
         scored = any(split.metrics for split in summary.splits.values())
-        return _Run(name, folder, summary, arrays, dict(missing), call_cost(folder) if scored else None)
+        return _Run(name, folder, summary, arrays, dict(missing), dict(answered), call_cost(folder) if scored else None)
 
     def _index_record(self, number: int, record: ProofRecord, row: Row, manifest: Manifest) -> None:
         task = manifest.identity.task
@@ -182,7 +187,7 @@ class Report:
                 domain=record.domain or "",
                 subject=record.subject,
                 policy=record.policy or "",
-                label=record.first_error_step,
+                label=_label(record),
                 steps=len(record.steps),
                 size=len(row.problem) + sum(map(len, record.steps)),
             )
@@ -247,6 +252,13 @@ def _chunks(items: Sequence[_Item]) -> Iterator[list[_Item]]:
         size += item.size
     if chunk:
         yield chunk
+
+
+def _label(record: ProofRecord) -> int | None:
+    """The human's first wrong step, -1 for none, UNLOCATED where none is named; None without a label."""
+    if record.is_correct is False and record.first_error_step is None:
+        return UNLOCATED
+    return record.first_error_step
 
 
 def _digest(texts: Iterable[str]) -> bytes:
@@ -316,10 +328,10 @@ def _overview(run: _Run) -> dict[str, Any]:
         "calls": times["roles"],
         "usage": summary.usage,
         "invalid": summary.invalid,
-        "asked": _asked(run),
+        "answered": run.answered,
         "missing": {role: count for role, count in run.missing.items() if count},
         "closed_unanswered": summary.closed_unanswered,
-        "warnings": summary.warnings,
+        "warnings": remarks(manifest, summary),
         "splits": {name: _split(run, name) for name in splits(run.folder.rows())},
     }
 
@@ -349,15 +361,14 @@ def _imported(manifest: Manifest) -> dict[str, Any] | None:
     return {name: origin.get(name) for name in ("evaluator_version", "run_id", "code_sha256")}
 
 
-def _asked(run: _Run) -> dict[str, int]:
-    """How many replies each role owes in all: what the counts of invalid replies are a share of."""
-    judged = int(run.arrays.generated.sum())
-    asked = {"verifier": judged * run.arrays.repeats}
-    if run.folder.manifest.identity.task == "prover":
-        asked["policy"] = len(run.arrays.keys)
-    if run.folder.manifest.extent.meta:
-        asked["meta"] = judged * run.arrays.repeats
-    return asked
+def _answered(record: ProofRecord, manifest: Manifest) -> Counter[str]:
+    """Replies that are there (or closed by ``--final``), by role: what the counts of invalid ones are a share of."""
+    answered = Counter({"verifier": len(record.judgments)})
+    if benchmark_of(manifest.identity.task).samples:
+        answered["policy"] = int(record.generation_error is not None or bool(record.steps))
+    if manifest.extent.meta:
+        answered["meta"] = sum(judgment.meta is not None for judgment in record.judgments)
+    return answered
 
 
 def _split(run: _Run, name: str) -> dict[str, Any]:
@@ -370,6 +381,7 @@ def _split(run: _Run, name: str) -> dict[str, Any]:
         "metrics": split.metrics,
         "intervals": {metric: _shown(interval) for metric, interval in (split.intervals or {}).items()},
         "bounds": split.bounds,
+        "undefined": {} if isinstance(split.undefined, UnsetType) else split.undefined,
     }
     if split.metrics is not None:
         shown["plots"] = _plots(run, run.arrays.split(name))
@@ -385,12 +397,12 @@ def _plots(run: _Run, arrays: JudgmentArrays) -> dict[str, Any]:
         "cost_unit": cost.unit if cost else None,
         "breakdown": {
             by: [_light(row) for row in breakdown(arrays, by, meta=meta) if row["metric"] in headlines(task)]
-            for by in FACTORS[task]
+            for by in benchmark_of(task).factors
         },
     }
     if arrays.repeats > 1:
         plots["agreement"] = [_light(row) for row in repeat_agreement(arrays)]
-    if task == "prover":
+    if benchmark_of(task).samples:
         plots["pass_at_k"] = [_light(row) for row in pass_at_k(arrays)]
     else:
         plots["confusion"] = step_confusion(arrays)
@@ -418,7 +430,7 @@ def _shown(interval: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 def _comparisons(runs: Sequence[_Run]) -> Iterator[dict[str, Any]]:
     """For each task and split that at least two runs have completed: the paired differences, or why there are none."""
-    for task in ("prover", "verifier"):
+    for task in BENCHMARKS:
         chosen = [run for run in runs if run.folder.manifest.identity.task == task]
         refused = False
         for split in dict.fromkeys(name for run in chosen for name in run.summary.splits):
@@ -489,14 +501,13 @@ def _differences(manifest: Manifest) -> Iterator[str]:
     identity, extent = manifest.identity, manifest.extent
     if identity.own_prompts:
         yield f"proverbench's own prompts ({', '.join(identity.own_prompts)})"
-    wanted = 8 if identity.task == "prover" else 1
-    if extent.verifier_repeats != wanted:
-        yield f"{extent.verifier_repeats} judgments a proof, published {wanted}"
-    if identity.use_reference_solution != (identity.task == "prover"):
+    published = benchmark_of(identity.task)
+    if extent.verifier_repeats != published.repeats:
+        yield f"{extent.verifier_repeats} judgments a proof, published {published.repeats}"
+    if identity.use_reference_solution != published.reference_shown:
         yield "reference solution " + ("shown" if identity.use_reference_solution else "not shown") + " to the judge"
-    rows = {"prover": 245, "verifier": 888}[identity.task]
-    if extent.rows != rows:
-        yield f"{extent.rows} rows, published {rows}"
+    if extent.rows != published.published_rows:
+        yield f"{extent.rows} rows, published {published.published_rows}"
 
 
 # ---------------------------------------------------------------- texts
@@ -533,6 +544,7 @@ def _judged(folder: RunFolder, number: int, item: _Item, record: ProofRecord) ->
         "complete": record.complete,
         "score": record.score,
         "neutralised": record.neutralised,
+        "unseen": sum(map(unseen, record.steps)),
         "prompt": _prompt(folder, key),
         "judgments": [_judgment(folder, item, judgment) for judgment in record.judgments],
     }

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from proverbench.benchmark import benchmark_of
 from proverbench.metrics.registry import headlines_first
 from proverbench.metrics.shown import FOOTNOTES
-from proverbench.records import BENCHMARKS
 from proverbench.spending.money import used
+from proverbench.unseen import visible
 
 
 def render_markdown(head: Mapping[str, Any]) -> str:
@@ -30,11 +31,11 @@ def _lines(head: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _run(run: Mapping[str, Any]) -> Iterator[str]:
-    yield f"### {BENCHMARKS[run['task']]}: {escape(run['name'])}" + ("" if run["complete"] else " (UNFINISHED)")
+    yield f"### {benchmark_of(run['task']).name}: {escape(run['name'])}" + ("" if run["complete"] else " (UNFINISHED)")
     yield ""
     models = {role["role"]: escape(role["model"]) for role in run["roles"]}
     who = f"{models['verifier']} judges" + (f", {models['meta']} grades the explanations" if run["meta"] else "")
-    if run["task"] == "prover":
+    if benchmark_of(run["task"]).samples:
         extent = f"{run['rows']} problems × {run['samples']} proofs × {run['repeats']} judgments"
         yield f"{models['policy']} writes, {who}; {extent}."
     else:
@@ -54,7 +55,7 @@ def _run(run: Mapping[str, Any]) -> Iterator[str]:
 
 def _footnotes(run: Mapping[str, Any]) -> Iterator[str]:
     for role, reasons in run["invalid"].items():
-        total, asked = sum(reasons.values()), run["asked"].get(role, 0)
+        total, asked = sum(reasons.values()), run["answered"].get(role, 0)
         if not total:
             continue
         listed = ", ".join(f"`{reason}` {count}" for reason, count in sorted(reasons.items(), key=lambda r: -r[1]))
@@ -73,7 +74,7 @@ def _footnotes(run: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:
-    yield f"#### {BENCHMARKS[comparison['task']]}, {escape(comparison['split'])}: paired differences"
+    yield f"#### {benchmark_of(comparison['task']).name}, {escape(comparison['split'])}: paired differences"
     yield ""
     if comparison["reason"]:
         yield f"Not compared: {escape(comparison['reason'])}"
@@ -137,5 +138,5 @@ def _table(head: list[str], rows: list[list[str]]) -> Iterator[str]:
 
 def escape(text: str) -> str:
     """Text that Markdown shows as it is: names of runs and models may hold anything."""
-    flat = " ".join(str(text).split())
+    flat = visible(" ".join(str(text).split()))
     return "".join(f"\\{c}" if c in "\\`*_[]<>|#~$!" else c for c in flat).replace("&", "&amp;")
