@@ -9,7 +9,8 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from proverbench.errors import ConfigError
-from proverbench.inputs.config import Count, EndpointConfig, RoleConfig, Variable
+from proverbench.inputs.config import EndpointConfig, RoleConfig
+from proverbench.inputs.config_fields import Count, Variable
 from proverbench.retrieval.records import K_MAX
 from proverbench.retrieval.render import TextTemplate
 from proverbench.retrieval.strings import QUERY_INSTRUCTION, Strings
