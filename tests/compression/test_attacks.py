@@ -1,4 +1,4 @@
-"""The threat model, attack by attack (docs/compression-threats.md): refused for the right reason, or harmless.
+"""The threat model, attack by attack (docs/compression.md, "Isolation"): refused for the right reason, or harmless.
 
 Every attack is made here by our own code. The ones that run programs are first run without a sandbox, on themselves
 alone, to show that they would do harm: an attack that does nothing proves nothing.

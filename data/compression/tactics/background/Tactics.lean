@@ -1,7 +1,8 @@
 prelude
 set_option linter.all false
 set_option genCtorIdx false
--- Made by data/compression/make_tactics.py. First what Lean's compiler wants to find; being unsafe, no proof can use it.
+-- Made by data/compression/make_tactics.py.
+-- First what Lean's compiler wants to find; being unsafe, no proof can use it.
 unsafe axiom lcErased : Type
 unsafe axiom lcAny : Type
 unsafe axiom lcVoid : Type
