@@ -13,6 +13,7 @@ from proverbench.metrics.rates import Sums, exact_sums
 from proverbench.metrics.shown import WILSON, shown_interval
 from proverbench.protocols.basic_v1 import decode_field
 from proverbench.records import CallLine, Extent, Judgment, Manifest, ProofRecord, Summary
+from proverbench.run.boards import Entry
 from proverbench.run.derive import UNANSWERED, Scored
 from proverbench.run.folder import RunFolder
 from proverbench.run.journal import storable
@@ -159,6 +160,11 @@ class LoadedRun:
     def summary(self) -> Summary:
         """The scores and counts of what is on disk now."""
         return self.scored.summary
+
+    @property
+    def entry(self) -> Entry:
+        """The run as one of several that stand side by side."""
+        return Entry(self.manifest, self.summary, self.folder.rows(), self.scored.arrays)
 
     @cached_property
     def scores(self) -> pd.DataFrame:
