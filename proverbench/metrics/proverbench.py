@@ -28,6 +28,7 @@ METRICS: tuple[Metric, ...] = (
         label="Pessimistic score",
         heading="Pessimistic",
         help="Share of proofs that all R judgments accept, averaged over problems. An invalid judgment never accepts.",
+        at_fewer_repeats=True,
         rates=(Rate("pessimistic", lambda a: a.acceptance, lambda a: a.each),),
         headline=1,
         in_papers=True,

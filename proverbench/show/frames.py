@@ -256,11 +256,10 @@ def _scores(manifest: Manifest, scored: Scored) -> Iterator[dict[str, Any]]:
 
 def _fraction(sums: Sums) -> dict[str, Any]:
     """Numerator and denominator of a rate; of a metric made of several, how it is made of them."""
-    parts = [f"{numerator}/{denominator}" for numerator, denominator in sums.rates]
-    if len(parts) > 1:
-        return {"formula": f"{sums.function}({', '.join(parts)})"}
+    if len(sums.rates) > 1:
+        return {"formula": str(sums)}
     numerator, denominator = sums.rates[0]
-    return {"numerator": numerator, "denominator": denominator, "formula": parts[0]}
+    return {"numerator": numerator, "denominator": denominator, "formula": str(sums)}
 
 
 def _shown(interval: Mapping[str, Any]) -> dict[str, Any]:
