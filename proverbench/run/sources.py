@@ -15,9 +15,11 @@ from typing import Any, overload
 import msgspec
 
 from proverbench.benchmark import benchmark_of
+from proverbench.endpoints.kinds.registry import known_kind, no_such_kind
 from proverbench.errors import JournalError, PromptError, RunMismatchError
 from proverbench.protocols.prompts import Template
 from proverbench.records import (
+    GIVEN,
     PROTOCOLS,
     Extent,
     Generation,
@@ -29,6 +31,7 @@ from proverbench.records import (
 )
 from proverbench.run.extent import Plan
 from proverbench.run.journal import CALLS, CallsReader, Ledger, disk
+from proverbench.run.regular import open_regular
 
 MANIFEST = "manifest.json"
 INPUTS = "inputs.jsonl"
@@ -160,7 +163,8 @@ def read_manifest(path: Path) -> Manifest:
     """
     file = path / MANIFEST
     try:
-        raw = file.read_bytes()
+        with open(file, "rb", opener=open_regular) as stream:
+            raw = stream.read()
     except (FileNotFoundError, NotADirectoryError):
         raise RunMismatchError(_no_run(path)) from None
     except OSError as exc:
@@ -207,6 +211,12 @@ def _check_identity(raw: bytes, manifest: Manifest, file: Path) -> None:
             f"{file}: its replies are to be read by protocol {protocol!r}, which this version does not know; it knows "
             f"{', '.join(PROTOCOLS)}. Upgrade proverbench" + (f", or was {near[0]!r} meant?" if near else "")
         )
+    for role, asked in manifest.identity.roles.items():
+        if asked.kind != GIVEN and known_kind(asked.kind) is None:
+            raise RunMismatchError(
+                f"{file}: the {role} was asked at an endpoint of kind {asked.kind!r}, which this version does not "
+                f"know; {no_such_kind(asked.kind)}. Upgrade proverbench"
+            )
     found = stored_run_id(raw)
     if manifest.run_id != found:
         raise JournalError(
@@ -331,7 +341,7 @@ def _open_inputs(path: Path, manifest: Manifest) -> tuple[Path, int]:
     found = None
     for file in (path / INPUTS, path / NEXT_INPUTS):
         try:
-            with open(file, "rb") as stream:
+            with open(file, "rb", opener=open_regular) as stream:
                 found = hashlib.file_digest(stream, "sha256").hexdigest()
                 if found == manifest.inputs_sha256:
                     return file, os.dup(stream.fileno())

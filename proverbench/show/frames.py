@@ -19,6 +19,7 @@ from proverbench.run.folder import RunFolder
 from proverbench.run.journal import storable
 from proverbench.run.provenance import COLUMNS, provenance
 from proverbench.spending.usage import normalise_usage
+from proverbench.unseen import unseen
 
 NO_PROOF = "no valid proof"
 """Reason in the frame of judgments of one that was never asked, there being no proof to judge."""
@@ -67,6 +68,7 @@ PROOFS: dict[str, str] = {
     "rejects": "Int64",
     "invalid": "Int64",
     "neutralised": "Int64",
+    "unseen": "Int64",
     "is_correct": "boolean",
     "label": "Int64",
     "severity": "string",
@@ -309,6 +311,7 @@ def _proof(record: ProofRecord) -> dict[str, Any]:
         "rejects": len(valid) - accepts,
         "invalid": len(record.judgments) - len(valid),
         "neutralised": record.neutralised,
+        "unseen": sum(map(unseen, record.steps)),
         **labels,
         "proof": "\n\n".join(record.steps),
     }

@@ -41,6 +41,7 @@ from proverbench.run.journal import exact_text
 from proverbench.run.remarks import remarks
 from proverbench.run.saved import call_cost, names_of
 from proverbench.show.report.beside import boards_head
+from proverbench.unseen import unseen
 from proverbench.version import SCORED_BY
 
 ACCEPTS, MISSING, INVALID_FROM = -1, -2, -10
@@ -559,6 +560,7 @@ def _judged(folder: RunFolder, number: int, item: _Item, record: ProofRecord) ->
         "complete": record.complete,
         "score": record.score,
         "neutralised": record.neutralised,
+        "unseen": sum(map(unseen, record.steps)),
         "prompt": _prompt(folder, key),
         "judgments": [_judgment(folder, item, judgment) for judgment in record.judgments],
     }
