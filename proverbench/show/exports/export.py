@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from proverbench.run.boards import Boards
     from proverbench.show.frames import LoadedRun
 
-Option = Literal["tables", "splits", "metrics", "choose", "seed"]
+Option = Literal["tables", "splits", "metrics", "choose", "seed", "simple"]
 """Options of `proverbench export` that mean something to some formats only."""
 
 TABLES = ("scores", "proofs", "judgments", "calls")
@@ -41,6 +41,8 @@ class Request:
     choose: int | None = None
     """How many proofs; all if None."""
     seed: int = 0
+    simple: bool = False
+    """Whether the choice is one simple random draw instead of one stratified by what the judge said."""
 
     @cached_property
     def loaded(self) -> "dict[str, LoadedRun]":
