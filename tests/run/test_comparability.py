@@ -158,8 +158,9 @@ def test_metrics_that_grow_with_samples_are_compared_at_equal_samples_only(monke
     names = list(metrics_of("prover"))
     one, four = manifest(), with_extent(manifest(), samples=4)
     assert comparable(names, differences({"a": one, "b": one}), "prover") == names
-    other_judge = with_role("verifier", role("other"), one)
-    assert comparable(names, differences({"a": one, "b": other_judge}), "prover") == names
+    for changed in ("policy", "verifier"):
+        other = with_role(changed, role("other"), one)  # type: ignore[arg-type]
+        assert comparable(names, differences({"a": one, "b": other}), "prover") == names
     left = comparable(names, differences({"a": one, "b": four}), "prover")
     assert set(names) - set(left) == {"pass_any_sample", "grows"}
 
