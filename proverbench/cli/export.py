@@ -47,7 +47,10 @@ from proverbench.show.exports.registry import EXPORTS, export_names, find_export
     "--choose",
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"{that_take('choose')}: N proofs chosen at random.",
+    help=f"{that_take('choose')}: N proofs drawn at random, stratified by what the judge said (docs/labels.md).",
+)
+@click.option(
+    "--simple", is_flag=True, default=None, help=f"{that_take('simple')}: with --choose, one simple random draw."
 )
 @click.option("--seed", type=int, help=f"{that_take('seed')}: seed of the choice.  [default: 0]")
 @click.option("--force", is_flag=True, help="Replace files that exist.")

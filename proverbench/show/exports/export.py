@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from proverbench.show.frames import LoadedRun
 
-Option = Literal["tables", "splits", "metrics", "choose", "seed"]
+Option = Literal["tables", "splits", "metrics", "choose", "seed", "simple"]
 """Options of `proverbench export` that mean something to some formats only."""
 
 TABLES = ("scores", "proofs", "judgments", "calls")
@@ -40,6 +40,8 @@ class Request:
     choose: int | None = None
     """How many proofs; all if None."""
     seed: int = 0
+    simple: bool = False
+    """Whether the choice is one simple random draw instead of one stratified by what the judge said."""
 
     @cached_property
     def loaded(self) -> "dict[str, LoadedRun]":
