@@ -11,7 +11,7 @@ from pathlib import Path
 from proverbench.ask.drive import Driver
 from proverbench.ask.prepare import Options, prepare_rows
 from proverbench.benchmark import BENCHMARKS
-from proverbench.errors import ConfigError
+from proverbench.errors import ConfigError, FatalEndpointError
 from proverbench.inputs.config import Config, load_config
 from proverbench.records import Manifest, Problem, Proof, ProofRecord, Role, Row, Task
 from proverbench.run.derive import build_record
@@ -142,3 +142,5 @@ async def _records(driver: Driver) -> AsyncGenerator[ProofRecord, None]:
             yield build_record(driver.session.sources, proof)
     if driver.fault is not None:
         raise driver.fault
+    if driver.systematic is not None:
+        raise FatalEndpointError(driver.systematic, kind="systematic")
