@@ -2,7 +2,8 @@
 
 A context that no prompt fits into, a judge's prompt that does not ask for our tags, a server whose normal stop is
 another word: each would be paid for to the last call and then look like a model that scores 0. :class:`RoleWatch` looks
-at what a role's first calls come to, over all sessions, and says when to stop. Pure but for :func:`watch`, which reads a run.
+at what a role's first calls come to, over all sessions, and says when to stop. Pure but for :func:`watch`,
+which reads a run.
 
 One good answer ever disarms it, and so does a resume after it has fired: then the user knows.
 """
