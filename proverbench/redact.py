@@ -122,3 +122,21 @@ def _shared_length(text: str, at: int, secret: str) -> int:
     while at + length < len(text) and text[at : at + length + 1] in secret:
         length += 1
     return length
+
+
+_ANY_KEY = Redactor()
+
+
+def shown(value: object) -> str:
+    """A value as JSON would show it, cut short. Tables are not shown: they may hold anything."""
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return "a list"
+    text = plain(repr(value)) if not isinstance(value, bool) else str(value).lower()
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def plain(text: str) -> str:
+    """``text`` without what looks like a key or a URL's password, on one line."""
+    return one_line(_ANY_KEY(text))

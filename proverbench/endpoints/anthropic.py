@@ -10,6 +10,7 @@ from proverbench.endpoints.audit import word
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.classify import ErrorFacts, is_error
 from proverbench.endpoints.http import Heard, HttpEndpoint, OnQuota, Wire, cut, decode, joined, text_or_none
+from proverbench.endpoints.kinds.kind import Opening
 from proverbench.endpoints.network import DEFAULT_URLS, address
 from proverbench.endpoints.sse import Event
 from proverbench.inputs.config import EndpointConfig, RoleConfig
@@ -187,3 +188,8 @@ def _reply(message: _Message, content: list[Any]) -> Reply:
 
 def _table(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+async def open_anthropic(opening: Opening) -> AnthropicEndpoint:
+    """Open an endpoint of kind ``anthropic``."""
+    return AnthropicEndpoint(opening.config, opening.roles, access=opening.access, on_quota=opening.on_quota)

@@ -19,6 +19,7 @@ from proverbench.endpoints.base import ConnectError, Reply, Request
 from proverbench.endpoints.classify import ErrorFacts, classify, describe, error_facts, error_of, gist, read_error
 from proverbench.endpoints.factory import read_access
 from proverbench.endpoints.http import CacheMarkRefusedError, HttpEndpoint, decode, encode
+from proverbench.endpoints.kinds.registry import find_kind
 from proverbench.endpoints.network import proxy_for, trust
 from proverbench.endpoints.retry import asked_wait
 from proverbench.errors import CallFailedError, EndpointError, FatalEndpointError, TransientError
@@ -647,8 +648,7 @@ class BatchClients:
         if endpoint.name not in self._made:
             self._config.require_batches([role])
             roles = {name: r for name, r in self._config.roles.items() if r.endpoint.name == endpoint.name}
-            kind = AnthropicBatches if endpoint.kind == "anthropic" else OpenAIBatches
-            self._made[endpoint.name] = kind(endpoint, roles, read_access(endpoint))
+            self._made[endpoint.name] = find_kind(endpoint.kind).open_batches(endpoint, roles, read_access(endpoint))
         return self._made[endpoint.name]
 
     async def aclose(self) -> None:

@@ -431,7 +431,7 @@ class Journal:
         with disk(self.path):
             self._fd = open_regular(self.path, os.O_RDWR | os.O_CREAT)
             try:
-                self._end = _end_of_last_line(self._fd)
+                self._end = end_of_last_line(self._fd)
                 if os.fstat(self._fd).st_size != self._end:
                     os.ftruncate(self._fd, self._end)
                 sync_folder(folder)
@@ -597,7 +597,7 @@ def disk(path: Path) -> Iterator[None]:
         ) from exc
 
 
-def _end_of_last_line(fd: int) -> int:
+def end_of_last_line(fd: int) -> int:
     """Length of the file up to and with its last ``\\n``."""
     end = os.fstat(fd).st_size
     while end > 0:

@@ -85,9 +85,9 @@ def call_cost(run: RunFolder) -> Cost | None:
     Returns:
         None when nothing is known of a role.
     """
-    from proverbench.spending.budget import Spent  # pydantic: only where prices are read
+    from proverbench.run.spent import spent_of  # pydantic: only where prices are read
 
-    spent = Spent.of(run.sources).budget.roles
+    spent = spent_of(run.sources).budget.roles
     asked = {role: spent[role] for role in ("policy", "verifier") if role in spent}
     if not all(spending.told for spending in asked.values()):
         return None

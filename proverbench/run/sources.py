@@ -15,9 +15,11 @@ from typing import Any, overload
 import msgspec
 
 from proverbench.benchmark import benchmark_of
+from proverbench.endpoints.kinds.registry import known_kind, no_such_kind
 from proverbench.errors import JournalError, PromptError, RunMismatchError
 from proverbench.protocols.prompts import Template
 from proverbench.records import (
+    GIVEN,
     PROTOCOLS,
     Extent,
     Generation,
@@ -209,6 +211,12 @@ def _check_identity(raw: bytes, manifest: Manifest, file: Path) -> None:
             f"{file}: its replies are to be read by protocol {protocol!r}, which this version does not know; it knows "
             f"{', '.join(PROTOCOLS)}. Upgrade proverbench" + (f", or was {near[0]!r} meant?" if near else "")
         )
+    for role, asked in manifest.identity.roles.items():
+        if asked.kind != GIVEN and known_kind(asked.kind) is None:
+            raise RunMismatchError(
+                f"{file}: the {role} was asked at an endpoint of kind {asked.kind!r}, which this version does not "
+                f"know; {no_such_kind(asked.kind)}. Upgrade proverbench"
+            )
     found = stored_run_id(raw)
     if manifest.run_id != found:
         raise JournalError(

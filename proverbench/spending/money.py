@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from proverbench.inputs.config import Prices
+from proverbench.spending.prices import Prices
 from proverbench.spending.usage import NO_USAGE, Usage
 
 CHARS_PER_TOKEN = 3.5

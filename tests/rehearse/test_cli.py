@@ -57,7 +57,7 @@ def test_prints_a_config_and_answers_and_sums_up(running):
 
 
 def test_config_is_one_that_a_run_takes(running, tmp_path):
-    from proverbench.inputs.config import load_config
+    from proverbench.inputs.config_file import load_config
 
     for kind in ("openai", "anthropic"):
         process, _ = running("--kind", kind)

@@ -69,7 +69,7 @@ class EmbeddingsEndpoint(HttpEndpoint):
     def read_reply(self, raw: bytes, wire: Wire) -> Reply:
         """Return the batch's vectors; a list that is not one vector a text is no reply."""
         try:
-            found = _decoded(raw)
+            found = decode(raw, _Embeddings)
         except ValueError:
             raise self.bad_reply(raw, "a 200 whose body is no list of embeddings") from None
         if found.error:
@@ -90,14 +90,6 @@ class EmbeddingsEndpoint(HttpEndpoint):
         except ValueError:
             raise self.bad_reply(raw, "embeddings that are no base64 of float32") from None
         return Reply(text=vectors, finish_reason=None, model=model, usage=usage)
-
-
-def _decoded(raw: bytes) -> _Embeddings:
-    """Read a reply; ``NaN`` and ``Infinity``, which are not JSON, are numbers that cannot be used, not a bad reply."""
-    try:
-        return decode(raw, _Embeddings)
-    except ValueError:
-        return msgspec.convert(json.loads(raw), _Embeddings)
 
 
 def _packed(embedding: Sequence[float | None] | str) -> str:

@@ -400,10 +400,10 @@
   var between = (interval) => interval ? `${(100 * interval.low).toFixed(1)} to ${(100 * interval.high).toFixed(1)}` : null;
   var aboutInterval = (interval) => interval ? [interval.n ? `95 % interval, ${plural(interval.n, "problem")}` : "95 % interval", interval.why].filter(Boolean).join("; ") : null;
   var footnotes = (intervals) => Object.entries(head.marks).filter(([mark]) => intervals.some((interval) => interval?.mark === mark)).map(([, says]) => says);
-  function score(value, interval) {
+  function score(value, interval, fraction) {
     return h(
       "span",
-      { class: "score", title: aboutInterval(interval) },
+      { class: "score", title: [fraction, aboutInterval(interval)].filter(Boolean).join("; ") || null },
       percent(value),
       interval ? h(
         "span",
@@ -574,7 +574,7 @@
               if (!metric(row2.metric)) return number(value);
               const bounds = split.bounds?.[row2.metric];
               return [
-                score(value, split.intervals?.[row2.metric]),
+                score(value, split.intervals?.[row2.metric], split.fractions[row2.metric]),
                 bounds && bounds.high - bounds.low > 5e-4 ? h("div", { class: "small" }, `up to ${percent(bounds.high)} but for ${bounds.invalid} invalid`) : null
               ];
             }
@@ -704,21 +704,49 @@
       (comparison) => comparison.task === task && comparison.split === "all" && !comparison.reason
     );
     const rank = (run) => compared.length === 1 ? compared[0].ranks.find((row2) => row2.metric === metric2 && row2.run === run.name) : void 0;
+    const boards = head.boards.filter((board) => board.task === task);
     return [
       h("h2", null, runs.length > 1 ? `${TASKS[task]} leaderboard` : TASKS[task]),
-      table({
-        caption: boardCaption(
-          runs,
+      boards.length > 1 ? standingApart(task) : null,
+      boards.map((board) => {
+        const mine = runs.filter((run) => board.runs.includes(run.name));
+        const whole = compared.length === 1 && compared[0].runs.every((name) => board.runs.includes(name));
+        const rankHere = whole ? rank : () => void 0;
+        const caption = boardCaption(
+          mine,
           compared,
-          runs.every((run) => rank(run))
-        ),
-        columns: columns(task, splits, runs.length > 1 ? rank : null),
-        rows: runs,
-        sort: { key: "split-all", descending: metric(metric2)?.better !== "lower" }
+          mine.every((run) => rankHere(run))
+        );
+        return [
+          boards.length > 1 ? h("h3", null, board.what) : null,
+          table({
+            caption: `${board.what}. ${caption}`,
+            columns: columns(task, splits, mine.length > 1 ? rankHere : null),
+            rows: mine,
+            sort: { key: "split-all", descending: metric(metric2)?.better !== "lower" }
+          }),
+          sentences(board.notes)
+        ];
       }),
       runs.length > 1 ? pairs(task, splits) : null
     ];
   }
+  function standingApart(task) {
+    const offers = (head.common[task] ?? []).map(
+      ({ repeats, scores }) => `At the R = ${repeats} that all have: ${scores.map((row2) => `${row2.run} ${percent(row2.value)}${row2.interval ? ` [${between(row2.interval)}]` : ""}`).join(", ")} (exact means over all subsets of ${repeats} judgments; proverbench compare --repeats ${repeats}).`
+    );
+    return h(
+      "div",
+      { class: "callout warn", role: "note" },
+      h("b", null, "Not all of these runs may stand in one table. "),
+      sentences([...head.apart[task] ?? [], ...offers])
+    );
+  }
+  var sentences = (all) => all.length ? h(
+    "ul",
+    { class: "small" },
+    all.map((sentence) => h("li", null, visible(sentence)))
+  ) : null;
   function columns(task, splits, rank) {
     const metric2 = headline(task);
     const all = [
@@ -736,13 +764,20 @@
           run.complete ? null : h("span", { class: "chip bad" }, "UNFINISHED")
         ]
       },
+      { key: "n", label: "n", title: "Rows of the run", numeric: true, value: (run) => run.rows },
+      task === "prover" ? { key: "s", label: "S", title: "Proofs of each problem", numeric: true, value: (run) => run.samples } : null,
+      { key: "r", label: "R", title: "Judgments of each proof", numeric: true, value: (run) => run.repeats },
       ...splits.map((name) => ({
         key: `split-${name}`,
         label: `${label(metric2)}, ${name}`,
         title: metric(metric2)?.help,
         numeric: true,
         value: (run) => run.splits[name]?.metrics?.[metric2] ?? null,
-        show: (run) => score(run.splits[name]?.metrics?.[metric2], run.splits[name]?.intervals?.[metric2])
+        show: (run) => score(
+          run.splits[name]?.metrics?.[metric2],
+          run.splits[name]?.intervals?.[metric2],
+          run.splits[name]?.fractions[metric2]
+        )
       })),
       rank && {
         key: "rank",
@@ -1502,9 +1537,9 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     );
   }
   function notes(run) {
-    const sentences = [...run.warnings];
+    const sentences2 = [...run.warnings];
     if (run.closed_unanswered)
-      sentences.unshift(`${plural(run.closed_unanswered, "unanswered call")} closed as zero credit (--final)`);
+      sentences2.unshift(`${plural(run.closed_unanswered, "unanswered call")} closed as zero credit (--final)`);
     return h(
       "div",
       { class: "callout warn", role: "note" },
@@ -1512,7 +1547,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       h(
         "ul",
         null,
-        sentences.map((sentence) => h("li", null, visible(sentence)))
+        sentences2.map((sentence) => h("li", null, visible(sentence)))
       )
     );
   }

@@ -65,6 +65,8 @@ export interface Split {
   metrics: Record<string, number | null> | null;
   intervals: Record<string, Interval | null>;
   bounds: Record<string, Bounds> | null;
+  /** The exact fraction behind a metric, by metric. */
+  fractions: Record<string, string>;
   /** Why a metric has no value, by metric. */
   undefined: Record<string, string>;
   plots?: Plots;
@@ -152,6 +154,21 @@ export interface Comparison {
   ranks: { metric: string; run: string; best: number; worst: number }[];
 }
 
+/** Runs whose figures may stand in one table. */
+export interface Board {
+  task: Task;
+  runs: string[];
+  what: string;
+  /** What differs nevertheless, a sentence each. */
+  notes: string[];
+}
+
+/** Runs that differ in R alone, at the R that all have. */
+export interface Common {
+  repeats: number;
+  scores: { run: string; value: number; interval: Interval | null }[];
+}
+
 export interface PublishedRow {
   model: string;
   group: string;
@@ -189,6 +206,10 @@ export interface Head {
   marks: Record<string, string>;
   runs: Run[];
   comparisons: Comparison[];
+  boards: Board[];
+  /** Why runs of a benchmark stand on several boards. */
+  apart: Partial<Record<Task, string[]>>;
+  common: Partial<Record<Task, Common[]>>;
   published: { source: string; rows: PublishedRow[]; differences: Record<string, string[]> } | null;
   index: {
     columns: string[];
