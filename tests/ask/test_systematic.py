@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from proverbench import run_verifier
+from proverbench import load_proofs, run_verifier
 from proverbench.ask.systematic import RoleWatch
 from proverbench.endpoints.context import Room
 from proverbench.errors import FatalEndpointError
-from proverbench.inputs.data import load_proofs
 from proverbench.records import CallLine
 from proverbench.rehearse.plays import answer, failure
 from tests.support import problem_rows, proof_rows, write_config, write_rows
