@@ -168,7 +168,9 @@ def test_it_is_an_error_in_python(inputs, server):
     server.script = lambda received: answer("no tags at all")
 
     async def ask():
-        async for _ in run_verifier(load_proofs(inputs / "proofs.jsonl"), inputs / "config.toml", folder=inputs / "r"):
+        async for _ in run_verifier(
+            load_proofs(inputs / "proofs.jsonl").rows, inputs / "config.toml", folder=inputs / "r"
+        ):
             pass
 
     with pytest.raises(FatalEndpointError, match="missing:assessment"):
