@@ -63,6 +63,16 @@ class Labels:
         known = self.correct()
         return Labelled(known, {key: self.probability[key] for key in known if key in self.probability})
 
+    def decided(self) -> list[Proof]:
+        """The labelled proofs, each as the first annotator of the majority left it."""
+        known = self.correct()
+        rows = ((key, opinion.proof) for key, opinions in self.opinions.items() for opinion in opinions)
+        found: dict[str, Proof] = {}
+        for key, proof in rows:
+            if proof is not None and key in known and proof.is_correct == known[key]:
+                found.setdefault(key, proof)
+        return list(found.values())
+
     def remarks(self) -> list[str]:
         """What whoever reads an estimate must know: proofs that are not in it, and annotators who disagree."""
         said = [f"{self.drawn - len(self.opinions)} of {self.drawn} drawn proofs are not labelled yet"]

@@ -10,28 +10,11 @@ from proverbench.metrics.strata import NAMES, strata_of
 from proverbench.people.book import LabelBook, StaleError
 from proverbench.people.draw import Drawn
 from proverbench.people.gain import Stratum, expected_width
+from proverbench.people.sheet import labelling_of
 from proverbench.show.report.serve import Followed, Handler, make_server
 
 LARGEST = 1_000_000
 """Bytes of a label, its comment included."""
-
-
-def labelling(run_id: str, drawn: list[Drawn], *, run: int = 0, annotator: str | None = None) -> dict[str, Any]:
-    """What the page's model says of a draw.
-
-    Args:
-        run_id: Of the run whose proofs they are.
-        drawn: The proofs, in the order of the draw.
-        run: Its number in the report.
-        annotator: Who labels; None where the page keeps the labels and asks.
-    """
-    return {
-        "run": run,
-        "run_id": run_id,
-        "annotator": annotator,
-        "served": annotator is not None,
-        "drawn": [list(proof) for proof in drawn],
-    }
 
 
 def make_label_server(followed: Followed, port: int, book: LabelBook, arrays: JudgmentArrays) -> ThreadingHTTPServer:
@@ -49,7 +32,7 @@ def make_label_server(followed: Followed, port: int, book: LabelBook, arrays: Ju
     class Labelling(_Labelling):
         labels = book
         judged = arrays
-        said = labelling(run_id, drawn, annotator=book.annotator)
+        said = labelling_of(run_id, drawn, annotator=book.annotator)
 
     return make_server(followed, port, Labelling)
 

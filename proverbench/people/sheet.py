@@ -1,6 +1,7 @@
 """The sheet on which people label some of a run's own proofs: VerifierBench rows without labels, and their draw."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from proverbench.benchmark import benchmark_of
@@ -57,6 +58,36 @@ def rows(run: RunFolder, drawn: Sequence[Drawn], *, annotator: str = "") -> Iter
             "stratum_size": size,
             "probability": probability,
         }
+
+
+def labelling(path: Path, choose: int, *, seed: int = 0) -> dict[str, Any]:
+    """A draw for the page of a run that somebody is sent; the page keeps the labels and offers them as a file.
+
+    Raises:
+        RunMismatchError: If the run is no ProverBench run, or has fewer judged proofs.
+    """
+    run = RunFolder(path)
+    try:
+        return labelling_of(run.manifest.run_id, drawn_of(run, choose=choose, seed=seed))
+    finally:
+        run.close()
+
+
+def labelling_of(run_id: str, drawn: Sequence[Drawn], *, annotator: str | None = None) -> dict[str, Any]:
+    """What the page's model says of a draw of its first run.
+
+    Args:
+        run_id: Of the run whose proofs they are.
+        drawn: The proofs, in the order of the draw.
+        annotator: Who labels; None where the page keeps the labels and asks.
+    """
+    return {
+        "run": 0,
+        "run_id": run_id,
+        "annotator": annotator,
+        "served": annotator is not None,
+        "drawn": [list(proof) for proof in drawn],
+    }
 
 
 def clean(steps: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from proverbench.endpoints.base import Priority, Request
 from proverbench.endpoints.factory import close_callers, open_callers
-from proverbench.inputs.config import load_config
+from proverbench.inputs.config_file import load_config
 from proverbench.rehearse import Play, Profile, RehearseServer
 from proverbench.rehearse.dialects import dialects, event_bytes
 from proverbench.rehearse.plays import answer

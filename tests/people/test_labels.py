@@ -5,9 +5,12 @@ import json
 import pytest
 
 from proverbench.errors import DataError
+from proverbench.inputs.data import load_proofs
+from proverbench.people.agreeing import annotator_agreement
 from proverbench.people.labels import read_labels
 from proverbench.people.sheet import drawn_of, rows
-from tests.support import write_rows
+from tests.people.conftest import RUN
+from tests.support import run_process, write_rows
 
 RIGHT = {"first_fatal_error_step": -1, "recoverable_error_steps": [-1]}
 
@@ -80,3 +83,42 @@ def test_the_majority_counts_and_ties_are_left_out(folder, sheet, tmp_path):
     assert labels.correct() == {sheet[0]["proof_id"]: True}
     assert "disagree on 2 proofs" in labels.remarks()[-1]
     assert json.loads(path.read_text(encoding="utf-8").splitlines()[0])["annotator"] == "a"
+
+
+@pytest.fixture
+def two(sheet, tmp_path):
+    """A file of two annotators who agree on seven of eight proofs."""
+    wrong = {"first_fatal_error_step": 0, "recoverable_error_steps": [-1]}
+    ann = [labelled(row, "ann", **(wrong if at % 2 else RIGHT)) for at, row in enumerate(sheet)]
+    bob = [labelled(row, "bob", **(wrong if at % 2 or at == 0 else RIGHT)) for at, row in enumerate(sheet)]
+    return write_rows(tmp_path / "two.jsonl", [*ann, *bob])
+
+
+def test_annotators_agreement(two, folder):
+    found = annotator_agreement(read_labels(two, folder))
+    assert found["annotators"] == {"ann": 8, "bob": 8}
+    rows = {(row["measure"], row["on"]): row for row in found["agreement"]}
+    assert rows["raw_agreement", "accept"]["value"] == 7 / 8
+    # Fleiss: of 16 opinions 7 right, 9 wrong; chance (7² + 9²)/16² = 130/256.
+    assert rows["fleiss_kappa", "accept"]["value"] == pytest.approx((7 / 8 - 130 / 256) / (1 - 130 / 256))
+    assert rows["raw_agreement", "accept"]["n"] == 8
+
+
+def test_one_annotator_agrees_with_nobody(folder, sheet, tmp_path):
+    path = write_rows(tmp_path / "one.jsonl", [labelled(row, "ann") for row in sheet])
+    assert annotator_agreement(read_labels(path, folder)) == {"annotators": {"ann": 8}, "agreement": []}
+
+
+def test_the_commands_take_the_file(two, sheet, tmp_path):
+    ended = run_process("analyse", RUN, "--labels", two, cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert "Labels by ann 8, bob 8" in ended.out
+    assert "Agreement between annotators" in ended.out
+    assert "Annotators disagree on 1 proof" in ended.out
+    made = ("--output", tmp_path / "data.jsonl")
+    ended = run_process("data", "import", "--format", "labels", two, *made, cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    proofs = load_proofs(tmp_path / "data.jsonl").rows
+    assert [proof.proof_id for proof in proofs] == [row["proof_id"] for row in sheet[1:]]
+    ended = run_process("correct", RUN, "--labels", two, cwd=tmp_path)
+    assert "annotators disagree on 1 proof" in (ended.out + ended.err).lower()

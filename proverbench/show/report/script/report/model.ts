@@ -198,6 +198,29 @@ export interface Metric {
   headline: number | null;
 }
 
+/** Findings of a person, as a VerifierBench row has them; null steps: nothing was found yet. */
+export interface Findings {
+  first_fatal_error_step: number | null;
+  recoverable_error_steps: number[] | null;
+  reviewer_comment: string;
+  first_error_reason: string;
+  remark: string;
+}
+
+/** A proof to label, and how it was drawn. */
+export type Drawn = [key: string, stratum: string, stratumSize: number, probability: number];
+
+/** The draw of proofs that people label (docs/labels.md). */
+export interface Labelling {
+  /** Number of the run. */
+  run: number;
+  run_id: string;
+  annotator: string | null;
+  /** Whether `proverbench label` keeps the labels; otherwise the page does. */
+  served: boolean;
+  drawn: Drawn[];
+}
+
 export interface Head {
   made_by: string;
   /** The metrics of each benchmark that a run is of, headlines first. */
@@ -222,6 +245,7 @@ export interface Head {
   };
   /** In a folder of pages: each file, and the chunks that it holds (from, and up to but not including). */
   files?: [file: string, from: number, to: number][];
+  labelling?: Labelling;
   /** Served by `proverbench view`: the page follows the runs. */
   live?: boolean;
   version?: string;
