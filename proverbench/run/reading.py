@@ -66,17 +66,17 @@ def read_level(line: CallLine, role: RoleIdentity) -> MetaJudgment:
         return MetaJudgment(False, reason=exc.reason)
 
 
-def is_valid(line: CallLine, role: RoleIdentity, n_steps: int) -> bool:
-    """Whether a reply is valid; ``n_steps`` counts only for a judgment."""
+def invalid_reason(line: CallLine, role: RoleIdentity, n_steps: int) -> str | None:
+    """Why a reply is invalid; None when it is valid. ``n_steps`` counts only for a judgment."""
     if line.role == "policy":
-        return read_generation(line, role, strip_start=True).error is None
+        return read_generation(line, role, strip_start=True).error
     if line.role == "meta":
-        return read_level(line, role).valid
+        return read_level(line, role).reason
     try:
         read_judgment(line, role, n_steps)
-    except InvalidReply:
-        return False
-    return True
+    except InvalidReply as exc:
+        return exc.reason
+    return None
 
 
 def render(sources: Sources, key: CallKey) -> Rendered:
