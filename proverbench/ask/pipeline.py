@@ -25,7 +25,7 @@ from proverbench.protocols.prompts import Rendered, prompt_sha256
 from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, RoleIdentity
 from proverbench.run.extent import ROLES
 from proverbench.run.journal import now, storable, storable_value
-from proverbench.run.reading import is_valid, proof_steps, render
+from proverbench.run.reading import proof_steps, render
 from proverbench.run.session import Session
 
 E = TypeVar("E")
@@ -126,7 +126,7 @@ class _Stage:
             return
         self.count.answered += 1
         self.count.got += 1
-        self.count.valid += is_valid(line, self._pipeline.identity(self.role), job.n_steps)
+        self.count.valid += self.session.sources.reader.is_valid(line, job.n_steps)
 
     def ask_all(
         self, source: AsyncGenerator[Job | Ready[E], None], result: Callable[[int], E]

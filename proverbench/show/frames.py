@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from proverbench.metrics.arrays import SEVERITIES, severity_of
-from proverbench.protocols.basic_v1 import decode_field
+from proverbench.protocols.fields import decode_field
 from proverbench.records import CallLine, Manifest, ProofRecord, Summary
 from proverbench.run.folder import RunFolder
 from proverbench.run.journal import storable
@@ -218,7 +218,7 @@ def _identity(record: ProofRecord) -> dict[str, Any]:
 
 def _proof(record: ProofRecord) -> dict[str, Any]:
     valid = [judgment for judgment in record.judgments if judgment.valid]
-    accepts = sum(judgment.first_error_step == -1 for judgment in valid)
+    accepts = sum(judgment.accepting for judgment in valid)
     annotation = record.annotation
     labels = {}
     if annotation is not None:
@@ -257,7 +257,7 @@ def _judgments(record: ProofRecord) -> Iterator[dict[str, Any]]:
             "errors": None if judgment.errors is None else decode_field(judgment.errors),
         }
         if judgment.valid and record.is_correct is not None:
-            row["polarity_right"] = (judgment.first_error_step == -1) == record.is_correct
+            row["polarity_right"] = judgment.accepting == record.is_correct
             row["step_right"] = judgment.first_error_step == record.first_error_step if record.located else None
         if judgment.meta is not None:
             row |= {

@@ -23,7 +23,7 @@ from proverbench.metrics.comparison import compare_runs
 from proverbench.metrics.registry import headlines, headlines_first, metrics_of
 from proverbench.metrics.shown import FOOTNOTES, shown_interval
 from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_curve
-from proverbench.protocols.basic_v1 import decode_field, error_items
+from proverbench.protocols.fields import decode_field, error_items
 from proverbench.records import CallKey, CallLine, Judgment, Manifest, Problem, ProofRecord, Row, Summary, Task
 from proverbench.run.comparability import (
     ASPECTS,
@@ -199,6 +199,8 @@ class Report:
     def _mark(self, judgment: Judgment) -> int:
         if judgment.valid and judgment.first_error_step is not None:
             return judgment.first_error_step
+        if judgment.valid:
+            return ACCEPTS if judgment.accepting else UNLOCATED
         return INVALID_FROM - self._reasons.setdefault(judgment.reason or "invalid", len(self._reasons))
 
     def _why_no_proof(self, record: ProofRecord) -> str | None:
