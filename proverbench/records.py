@@ -97,6 +97,17 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     domain: str | None = None
     subject: str = ""
     source_id: str = ""
+    rubric: str | msgspec.UnsetType = msgspec.UNSET
+    """What earns how many points; shown to judges that grade, never to the policy."""
+
+
+class HumanGrade(msgspec.Struct, frozen=True):
+    """What one person gave a proof."""
+
+    grader: str
+    grade: float
+    """In points."""
+    comment: str = ""
 
 
 class Proof(Problem, frozen=True, kw_only=True):
@@ -110,6 +121,12 @@ class Proof(Problem, frozen=True, kw_only=True):
     is_correct: bool
     first_error_step: int | None
     """Smallest annotated error step, -1 if none; None of an incorrect proof whose label names no step."""
+    grade: float | msgspec.UnsetType = msgspec.UNSET
+    """People's grade in points; of several graders their mean, unless the row says otherwise."""
+    max_grade: int | msgspec.UnsetType = msgspec.UNSET
+    """The most points there are; present where there is a grade."""
+    grades: list[HumanGrade] | msgspec.UnsetType = msgspec.UNSET
+    """What each person gave."""
 
 
 Row = Problem | Proof

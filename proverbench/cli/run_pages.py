@@ -38,6 +38,7 @@ from proverbench.run.journal import exact_text
 from proverbench.run.remarks import remarks
 from proverbench.show.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
 from proverbench.spending.money import used
+from proverbench.unseen import unseen
 
 # Columns of the judgments of one proof in a table: enough for a reason code, and for eight signs or so.
 _REASON = 18
@@ -251,6 +252,8 @@ def _facts(run: RunFolder, entry: Entry, row: Row, columns: int) -> list[str]:
     if record.judgments:
         facts.append(("judges", disagreement_words(entry.disagreement, record)))
         facts += [("", f"{judgment.repeat}: {judgment_words(judgment)}") for judgment in record.judgments]
+    if characters := sum(map(unseen, record.steps)):
+        facts.append(("unseen", f"{characters} characters that a person cannot see; here they are spelled out"))
     if record.neutralised:
         facts.append(("shown", f"to judges with {record.neutralised} tags neutralised; here it is as written"))
     return [line for label, text in facts for line in beside(f"{label:<12}", text, columns)]

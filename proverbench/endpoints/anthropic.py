@@ -11,11 +11,12 @@ from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.classify import ErrorFacts, is_error
 from proverbench.endpoints.http import Heard, HttpEndpoint, OnQuota, Wire, cut, decode, joined, text_or_none
 from proverbench.endpoints.kinds.kind import Opening
+from proverbench.endpoints.network import DEFAULT_URLS, address
 from proverbench.endpoints.sse import Event
 from proverbench.inputs.config import EndpointConfig, RoleConfig
 from proverbench.spending.usage import merge_usage
 
-DEFAULT_BASE_URL = "https://api.anthropic.com"
+DEFAULT_BASE_URL = DEFAULT_URLS["anthropic"]
 VERSION = "2023-06-01"
 """Of the API; sent with every request."""
 
@@ -53,11 +54,10 @@ class AnthropicEndpoint(HttpEndpoint):
         access: Access,
         on_quota: OnQuota | None = None,
     ) -> None:
-        base = (endpoint.base_url or DEFAULT_BASE_URL).removesuffix("/v1")
         super().__init__(
             endpoint,
             roles,
-            url=f"{base}/v1/messages",
+            url=address((endpoint.base_url or DEFAULT_BASE_URL).removesuffix("/v1"), "/v1/messages"),
             headers={"anthropic-version": VERSION, **({"x-api-key": access.key} if access.key else {})},
             access=access,
             on_quota=on_quota,

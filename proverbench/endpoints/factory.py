@@ -9,6 +9,7 @@ from proverbench.endpoints.access import Access
 from proverbench.endpoints.caller import EndpointCaller
 from proverbench.endpoints.kinds.kind import Opening
 from proverbench.endpoints.kinds.registry import find_kind
+from proverbench.endpoints.network import unreachable
 from proverbench.errors import ConfigError
 from proverbench.inputs.config import Config, EndpointConfig, RoleConfig, check_environment
 
@@ -78,7 +79,7 @@ def check_endpoints(config: Config, roles: Sequence[str]) -> None:
     Raises:
         ConfigError: Names everything.
     """
-    faults = []
+    faults = [*unreachable(config, roles)]
     for role in roles:
         settings = config.roles[role]
         kind = find_kind(settings.endpoint.kind)

@@ -54,7 +54,8 @@ class EndpointConfig(Table):
     threads: Count | None = None
     """Kind ``embedded`` only: CPU threads; None: one core is left free."""
     context: Count | None = None
-    """Kind ``embedded`` only: tokens of context for each call in flight; None: the endpoint's default."""
+    """Tokens of context. Kind ``embedded``: for each call in flight; None: its default. Of a server: what its model
+    takes in all, so that a dry run can tell which prompts would not fit; nothing is sent."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Values of the keys that its kind alone has."""
 

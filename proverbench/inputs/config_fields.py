@@ -71,15 +71,19 @@ def _checked_url(url: str) -> str:
         raise PydanticCustomError(
             "url", "holds a user or password; put the key in an environment variable and name it in api_key_env"
         )
-    if "?" in url or "#" in url:
-        raise PydanticCustomError("url", "has a query or fragment; give the plain address of the server's API")
+    if "#" in url or ("?" in url and not re.fullmatch(r"api-version=[0-9A-Za-z.-]{1,40}", parts.query)):
+        raise PydanticCustomError(
+            "url",
+            "has a query or fragment; give the plain address of the server's API (Azure's ?api-version=DATE may stay)",
+        )
     try:
         parts.hostname.encode("idna")
     except UnicodeError:
         raise PydanticCustomError(
             "url", "has a host that is no name: a part of it is empty or longer than 63 characters"
         ) from None
-    return url.rstrip("/").removesuffix("/chat/completions").rstrip("/")
+    base, mark, query = url.partition("?")
+    return base.rstrip("/").removesuffix("/chat/completions").rstrip("/") + mark + query
 
 
 def _checked_variable(name: str) -> str:

@@ -18,6 +18,7 @@ import msgspec
 
 from proverbench.benchmark import Benchmark
 from proverbench.errors import DataError, InvalidReply
+from proverbench.inputs.graded import graded_annotation, read_grade
 from proverbench.protocols.basic_v1 import parse_steps
 from proverbench.records import Annotation, Problem, Proof
 
@@ -128,16 +129,30 @@ def load_problems(path: Path | str) -> Dataset[Problem]:
     return _load(Path(path), _problem, "problem_id")
 
 
-def load_proofs(path: Path | str) -> Dataset[Proof]:
+def load_proofs(path: Path | str, *, correct_from: float | None = None) -> Dataset[Proof]:
     """Read VerifierBench data.
 
     Args:
-        path: A JSONL file, an annotated proof a line (docs/data.md).
+        path: A JSONL file, an annotated or graded proof a line (docs/data.md).
+        correct_from: The points from which a proof that was only graded counts as correct; None: 6 of 7, else all.
 
     Raises:
         DataError: Lists every fault of the file, each with its line and field.
     """
-    return _load(Path(path), _proof, "proof_id")
+    path = Path(path)
+    dataset = _load(path, lambda row: _proof(row, correct_from), "proof_id")
+    if correct_from is not None:
+        _check_correct_from(path, dataset, correct_from)
+    return dataset
+
+
+def _check_correct_from(path: Path, dataset: Dataset[Proof], correct_from: float) -> None:
+    scales = sorted({row.max_grade for row in dataset.rows if isinstance(row.max_grade, int)})
+    if len(scales) != 1:
+        found = f"scales of {', '.join(map(str, scales))} points" if scales else "no grades"
+        raise DataError(f"{path}: found {found}; --correct-from {correct_from:g} needs grades on one scale")
+    if not 0 < correct_from <= scales[0]:
+        raise DataError(f"{path}: --correct-from is {correct_from:g}; give a number above 0 and up to {scales[0]}")
 
 
 def load_labels(path: Path | str) -> Dataset[Proof]:
@@ -253,7 +268,7 @@ def looks_like_proofs(path: Path | str) -> bool:
     Raises:
         DataError: If the file cannot be read.
     """
-    marks = ("steps", "annotation", "first_fatal_error_step")
+    marks = ("steps", "annotation", "first_fatal_error_step", "grade", "grades")
     first = [any(mark in row.data for mark in marks) for row in islice(_Lines(Path(path)), 20)]
     return sum(first) * 2 > len(first)
 
@@ -384,6 +399,8 @@ def _common(row: _Row) -> dict[str, Any]:
     for name in ("reference_answer", "subject", "source_id"):
         fields[name] = row.text(name, default="", null=True)
     fields["domain"] = _domain(row)
+    if rubric := row.text("rubric", default="", null=True):
+        fields["rubric"] = rubric
     return fields
 
 
@@ -403,10 +420,14 @@ def _problem(row: _Row) -> Problem | None:
     return None if row.faults else Problem(**fields)
 
 
-def _proof(row: _Row) -> Proof | None:
+def _proof(row: _Row, correct_from: float | None = None) -> Proof | None:
     fields = _common(row)
     steps = _steps(row, row.data.get("steps", _ABSENT))
-    annotation = _annotation(row, len(steps) if steps is not None else None)
+    graded = read_grade(row)
+    if graded is not None and not any(name in row.data for name in ("annotation", "first_fatal_error_step")):
+        annotation: Annotation | None = graded_annotation(graded, correct_from)
+    else:
+        annotation = _annotation(row, len(steps) if steps is not None else None)
     correct = first_error = None
     if annotation is not None:
         correct, first_error = _label(annotation)
@@ -428,6 +449,7 @@ def _proof(row: _Row) -> Proof | None:
         annotation=annotation,
         is_correct=correct,
         first_error_step=first_error,
+        **({} if graded is None else msgspec.structs.asdict(graded)),
     )
 
 

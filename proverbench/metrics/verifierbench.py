@@ -23,6 +23,9 @@ META_TPR = Rate("meta_ver_tpr", lambda a: a.meta_credit * a.correct, lambda a: a
 META_TNR = Rate("meta_ver_tnr", lambda a: a.meta_credit * a.incorrect, lambda a: a.asked * a.incorrect)
 META_VALID = Rate("meta_valid_rate", lambda a: a.graded, lambda a: a.asked)
 
+QUARTERS = frozenset({META_TPR.name, META_TNR.name})
+"""Rates whose credits are quarters of a judgment."""
+
 METRICS: tuple[Metric, ...] = (
     Metric(
         name="rough_accuracy",

@@ -156,6 +156,11 @@ class QueryTable:
         clusters = np.array([numbers.setdefault(query.cluster, len(numbers)) for query in queries], dtype=np.int64)
         return cls(names, np.concatenate(columns, axis=1), clusters)
 
+    @property
+    def curves(self) -> list[str]:
+        """Names of the metrics with a value at every k."""
+        return list(dict.fromkeys(name.partition("@")[0] for name in self.names if "@" in name))
+
     def names_of(self, curve: str) -> list[str]:
         """Return the columns of a curve, k ascending."""
         return [name for name in self.names if name.startswith(f"{curve}@")]

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -102,6 +103,14 @@ class RetrievalRun:
     def ranked(self) -> dict[str, list[str]]:
         """Return the lists by query id; of an answered query the last one written."""
         return {line.query_id: line.doc_ids for line in _lines(self.path / RANKED, Ranking)}
+
+    @property
+    def saved_at(self) -> str:
+        """When its last answer was saved, UTC to the second; empty if there is none."""
+        path = self.path / POSITIONS
+        if not path.exists():
+            return ""
+        return datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
     @property
     def has_derived(self) -> bool:

@@ -14,7 +14,7 @@ class PublishedRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """A system's figures from one source; a paper's and a hosted service's differ, and are rows of their own."""
 
     system: str
-    source: Literal["paper", "hosted API"]
+    source: Literal["paper", "hosted API", "leaderboard"]
     reference: str
     """Where the figures stand."""
     task: str

@@ -107,6 +107,8 @@ class Ranking(msgspec.Struct, frozen=True):
 
     query_id: str
     doc_ids: list[str]
+    seconds: float | UnsetType = UNSET
+    """How long the answer took, where it was asked for by itself and now."""
 
 
 class Unanswered(msgspec.Struct, frozen=True):
@@ -125,6 +127,8 @@ class Positions(msgspec.Struct, frozen=True, kw_only=True):
     """1-based rank of each unit's earliest member, in the order of the units; None when not within k_max."""
     n_retrieved: int
     """Length of the list as returned, before the cut at k_max."""
+    seconds: float | UnsetType = UNSET
+    """How long the system took for this query alone, where it says so."""
 
 
 def json_line(record: Any) -> bytes:

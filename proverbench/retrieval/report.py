@@ -7,8 +7,9 @@ from typing import Any
 
 from proverbench.retrieval.execute import find_runs, slug
 from proverbench.retrieval.folder import RetrievalRun
-from proverbench.retrieval.leaderboard import RunData, build_page
+from proverbench.retrieval.leaderboard import build_page
 from proverbench.retrieval.published import load_published
+from proverbench.retrieval.rundata import RunData
 from proverbench.retrieval.subsets import load_subset, require_known, subset_name
 
 
@@ -38,6 +39,7 @@ def load_page(
             queries=run.queries,
             positions=run.positions,
             ranked=run.ranked() if details else {},
+            saved_at=run.saved_at,
         )
         for run in saved
     ]

@@ -78,10 +78,28 @@ class RerankerSettings(EndpointConfig):
 
     kind: Literal["openai", "anthropic", "embedded"] = "openai"
     model: str = Field(min_length=1)
+    style: Literal["listwise", "pointwise"] = "listwise"
+    """A language model that is shown all candidates and orders them, or a model that scores each with the query."""
+    scoring: Literal["score", "rerank", "tei", "sglang", "chat"] = "score"
+    """Of a pointwise one: vLLM's /score or /rerank, /rerank of text-embeddings-inference or SGLang, or the
+    probabilities of ``yes`` and ``no`` in a chat completion."""
+    frame: Literal["released", "none"] | None = None
+    """Of a pointwise one: the frame of --strings around query and document, or nothing. Absent: as the way wants it."""
+    instruction: str | None = None
+    """Absent, the release's sentence of --strings, or else one of our own."""
+    max_tokens: Count = 8192
+    """Of a pointwise one: where vLLM cuts query and document together."""
+    batch_size: Count = 32
+    """Of a pointwise one: documents a request (a chat completion takes one)."""
     generation: dict[str, Any] = Field(default_factory=dict)
-    depth: int = Field(default=20, ge=2, le=K_MAX)
-    """How many of the first results it sees; the rest keeps its order."""
+    depth: int | None = Field(default=None, ge=2, le=K_MAX)
+    """How many of the first results it sees (listwise 20, pointwise 200 if absent); the rest keeps its order."""
     licence: str = ""
+
+    @property
+    def seen(self) -> int:
+        """How many of the first results it sees."""
+        return self.depth or (20 if self.style == "listwise" else K_MAX)
 
     @property
     def role(self) -> RoleConfig:

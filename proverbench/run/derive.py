@@ -32,6 +32,7 @@ from proverbench.records import (
 from proverbench.run.extent import ROLES
 from proverbench.run.sources import Sources
 from proverbench.spending.usage import NO_USAGE, Usage, normalise_usage
+from proverbench.unseen import unseen
 from proverbench.version import SCORED_BY
 
 UNANSWERED = "unanswered"
@@ -243,6 +244,7 @@ class Summariser:
         self._models: dict[Role, Counter[tuple[str | None, str | None]]] = defaultdict(Counter)
         self._alike: dict[Role, _Alike] = defaultdict(_Alike)
         self._missing_finish: Counter[Role] = Counter()
+        self._unseen: Counter[str] = Counter()
 
     def see_call(self, line: CallLine) -> None:
         """Count a call's usage and what the server said of itself."""
@@ -273,6 +275,9 @@ class Summariser:
     def see_record(self, record: ProofRecord) -> None:
         """Count a record; what the intervals need of it are a few bytes for each judgment."""
         self._arrays.add(record)
+        if characters := sum(map(unseen, record.steps)):
+            self._unseen["proofs"] += 1
+            self._unseen["characters"] += characters
         for name in (EVERYTHING, record.domain):
             if name in self._splits:
                 self._splits[name].see(record)
@@ -351,6 +356,13 @@ class Summariser:
                     f"{found.groups_alike} of {found.groups} {unit} got byte-identical {what} ({share}): these are not "
                     "independent (temperature ignored, a cache, or one seed)"
                 )
+        if self._unseen:
+            proofs, characters = self._unseen["proofs"], self._unseen["characters"]
+            yield (
+                f"{characters} {'character' if characters == 1 else 'characters'} in {proofs} "
+                f"{'proof' if proofs == 1 else 'proofs'} can be read by a judge and not seen by a person; "
+                "`inspect` and the page spell them out"
+            )
         for role, count in self._missing_finish.items():
             if not identity.roles[role].accept_missing_finish:
                 yield (

@@ -31,6 +31,7 @@ from proverbench.records import (
 )
 from proverbench.run.extent import Plan
 from proverbench.run.journal import CALLS, CallsReader, Ledger, disk
+from proverbench.run.regular import open_regular
 from proverbench.run.replies import ReplyReader
 
 MANIFEST = "manifest.json"
@@ -165,7 +166,8 @@ def read_manifest(path: Path) -> Manifest:
     """
     file = path / MANIFEST
     try:
-        raw = file.read_bytes()
+        with open(file, "rb", opener=open_regular) as stream:
+            raw = stream.read()
     except (FileNotFoundError, NotADirectoryError):
         raise RunMismatchError(_no_run(path)) from None
     except OSError as exc:
@@ -341,7 +343,7 @@ def _open_inputs(path: Path, manifest: Manifest) -> tuple[Path, int]:
     found = None
     for file in (path / INPUTS, path / NEXT_INPUTS):
         try:
-            with open(file, "rb") as stream:
+            with open(file, "rb", opener=open_regular) as stream:
                 found = hashlib.file_digest(stream, "sha256").hexdigest()
                 if found == manifest.inputs_sha256:
                     return file, os.dup(stream.fileno())

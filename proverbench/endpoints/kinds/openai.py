@@ -16,6 +16,6 @@ OPENAI = Kind(
     opens="proverbench.endpoints.responses:open_openai",
     batches="proverbench.endpoints.batch:OpenAIBatches",
     normal_stops=frozenset({"stop"}),
-    keys=frozenset({"base_url", "api_key_env", "extra_headers_env", "api"}),
+    keys=frozenset({"base_url", "api_key_env", "extra_headers_env", "api", "context"}),
     faults=_faults,
 )

@@ -14,6 +14,7 @@ from proverbench.endpoints.base import Answered, Priority, Reply, Request
 from proverbench.endpoints.caller import EndpointCaller
 from proverbench.endpoints.classify import ErrorFacts, error_facts
 from proverbench.endpoints.http import HttpEndpoint, Wire, decode
+from proverbench.endpoints.network import address
 from proverbench.errors import FatalEndpointError
 from proverbench.retrieval.settings import EmbedderSettings
 from proverbench.retrieval.strings import NO_STRINGS, Strings
@@ -54,7 +55,7 @@ class EmbeddingsEndpoint(HttpEndpoint):
         super().__init__(
             settings,
             roles,
-            url=f"{settings.base_url}/embeddings",
+            url=address(str(settings.base_url), "/embeddings"),
             headers={"Authorization": f"Bearer {access.key}"} if access.key else {},
             access=access,
         )
@@ -68,7 +69,7 @@ class EmbeddingsEndpoint(HttpEndpoint):
     def read_reply(self, raw: bytes, wire: Wire) -> Reply:
         """Return the batch's vectors; a list that is not one vector a text is no reply."""
         try:
-            found = _decoded(raw)
+            found = decode(raw, _Embeddings)
         except ValueError:
             raise self.bad_reply(raw, "a 200 whose body is no list of embeddings") from None
         if found.error:
@@ -89,14 +90,6 @@ class EmbeddingsEndpoint(HttpEndpoint):
         except ValueError:
             raise self.bad_reply(raw, "embeddings that are no base64 of float32") from None
         return Reply(text=vectors, finish_reason=None, model=model, usage=usage)
-
-
-def _decoded(raw: bytes) -> _Embeddings:
-    """Read a reply; ``NaN`` and ``Infinity``, which are not JSON, are numbers that cannot be used, not a bad reply."""
-    try:
-        return decode(raw, _Embeddings)
-    except ValueError:
-        return msgspec.convert(json.loads(raw), _Embeddings)
 
 
 def _packed(embedding: Sequence[float | None] | str) -> str:

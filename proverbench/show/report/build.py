@@ -38,6 +38,7 @@ from proverbench.run.folder import RunFolder, timing
 from proverbench.run.journal import exact_text
 from proverbench.run.remarks import remarks
 from proverbench.run.saved import call_cost, names_of
+from proverbench.unseen import unseen
 from proverbench.version import SCORED_BY
 
 ACCEPTS, MISSING, INVALID_FROM = -1, -2, -10
@@ -545,6 +546,7 @@ def _judged(folder: RunFolder, number: int, item: _Item, record: ProofRecord) ->
         "complete": record.complete,
         "score": record.score,
         "neutralised": record.neutralised,
+        "unseen": sum(map(unseen, record.steps)),
         "prompt": _prompt(folder, key),
         "judgments": [_judgment(folder, item, judgment) for judgment in record.judgments],
     }

@@ -7,6 +7,7 @@ from proverbench.benchmark import benchmark_of
 from proverbench.metrics.registry import headlines_first
 from proverbench.metrics.shown import FOOTNOTES
 from proverbench.spending.money import used
+from proverbench.unseen import visible
 
 
 def render_markdown(head: Mapping[str, Any]) -> str:
@@ -137,5 +138,5 @@ def _table(head: list[str], rows: list[list[str]]) -> Iterator[str]:
 
 def escape(text: str) -> str:
     """Text that Markdown shows as it is: names of runs and models may hold anything."""
-    flat = " ".join(str(text).split())
+    flat = visible(" ".join(str(text).split()))
     return "".join(f"\\{c}" if c in "\\`*_[]<>|#~$!" else c for c in flat).replace("&", "&amp;")

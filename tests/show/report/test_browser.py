@@ -145,6 +145,14 @@ def test_filters_choose_what_they_say(opened, prover_page, query, chosen):
     assert 0 <= count < 26
 
 
+@pytest.mark.parametrize("query", ["show=__proto__", "human=constructor", "show=toString&text="])
+def test_unknown_filters_are_no_filters(opened, prover_page, query):
+    page = opened(prover_page, f"#/proofs?{query}")
+    assert page.text(".hits") == "26 of 26 proofs"
+    page.page.locator(".rows a").nth(1).click()
+    page.page.wait_for_selector(".rows li:nth-child(2) a[aria-current]")
+
+
 def test_judge_against_human_filters(opened, judge_page):
     page = opened(judge_page, "#/proofs?human=false-accept")
     for row in page.page.locator(".rows li").all():

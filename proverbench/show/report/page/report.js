@@ -17,6 +17,7 @@
     symbol,
     table,
     text,
+    unseen,
     visible
   } = PB;
 
@@ -1594,7 +1595,8 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       call.refused && `refused: ${call.refused}`,
       call.seconds ? `${call.seconds} s` : null,
       call.at ? `${call.at.slice(0, 19).replace("T", " ")} UTC` : null,
-      tokensWords(call.usage)
+      tokensWords(call.usage),
+      call.reply && unseen(call.reply) ? `${plural(unseen(call.reply), "character")} that cannot be seen` : null
     ].filter(Boolean).join(" · ");
     const all = [
       ["Prompt", call.prompt, "This run does not hold the prompt."],
@@ -1727,7 +1729,13 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
   function problemSheets(problem) {
     const { reference, answer } = problem;
     return [
-      h("section", { class: "sheet" }, h("h3", null, "Problem"), text(problem.text)),
+      h(
+        "section",
+        { class: "sheet" },
+        h("h3", null, "Problem"),
+        text(problem.text),
+        unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null
+      ),
       reference || answer ? h(
         "details",
         { class: "sheet", ontoggle: once(() => settle(60)) },
@@ -1847,10 +1855,12 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       shown?.neutralised ? h(
         "p",
         { class: "small" },
-        `${shown.neutralised} tags in the texts were neutralised for the judge; you see the original.`
-      ) : null
+        `${plural(shown.neutralised, "tag")} in the texts neutralised for the judge; you see the original.`
+      ) : null,
+      shown?.unseen ? h("p", { class: "callout warn" }, hidden("The proof", shown.unseen)) : null
     );
   }
+  var hidden = (what, unseen2) => `${what} holds ${plural(unseen2, "character")} that a judge reads and a person cannot see; here they are spelled out.`;
   function select(reader2, item, run, repeat) {
     for (const old of reader2.pane.querySelectorAll(".chosen")) old.classList.remove("chosen");
     const node = (of, at) => document.getElementById(`judgment-${of}-${at}`);

@@ -1,7 +1,8 @@
 /* One judgment, and the exact texts behind it. */
 import { kind, sign, UNLOCATED, words } from "./marks";
 import type { Call, Item, Judgment, MetaLevel } from "./model";
-import { copyButton, h, number, raw, settle, text } from "./shell";
+import { copyButton, h, number, raw, settle, text, unseen } from "./shell";
+import { plural } from "./words";
 
 /* A judgment's element -> what gives it its content, once it is wanted. */
 const fillers = new WeakMap<HTMLElement, () => void>();
@@ -102,6 +103,7 @@ export function calls(call: Call, whose: string) {
     call.seconds ? `${call.seconds} s` : null,
     call.at ? `${call.at.slice(0, 19).replace("T", " ")} UTC` : null,
     tokensWords(call.usage),
+    call.reply && unseen(call.reply) ? `${plural(unseen(call.reply), "character")} that cannot be seen` : null,
   ]
     .filter(Boolean)
     .join(" · ");

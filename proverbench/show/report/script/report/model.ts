@@ -279,6 +279,8 @@ export interface Judged {
   complete: boolean;
   score: number | null;
   neutralised: number;
+  /** Characters of the proof that a reader cannot see. */
+  unseen: number;
   prompt: string | null;
   judgments: Judgment[];
   policy?: Call;

@@ -3,7 +3,7 @@ import { calls, judgmentView, openJudgment } from "./judgment";
 import { debounce, drawRows, nameOf, type Reader, reveal, step } from "./list";
 import { kind, MISSING, sign, tally, words } from "./marks";
 import type { Annotation, Chunk, Item, Judged, Marks, Problem, Proof } from "./model";
-import { copyButton, h, number, settle, text } from "./shell";
+import { copyButton, h, number, settle, text, unseen } from "./shell";
 import { address, head, roleOf } from "./state";
 import { plural } from "./words";
 
@@ -106,7 +106,13 @@ function headingOf(reader: Reader, item: Item) {
 function problemSheets(problem: Problem) {
   const { reference, answer } = problem;
   return [
-    h("section", { class: "sheet" }, h("h3", null, "Problem"), text(problem.text)),
+    h(
+      "section",
+      { class: "sheet" },
+      h("h3", null, "Problem"),
+      text(problem.text),
+      unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null,
+    ),
     reference || answer
       ? h(
           "details",
@@ -262,11 +268,16 @@ function bigStrip(item: Item, run: number, marks: number[], shown: Judged | unde
       ? h(
           "p",
           { class: "small" },
-          `${shown.neutralised} tags in the texts were neutralised for the judge; you see the original.`,
+          `${plural(shown.neutralised, "tag")} in the texts neutralised for the judge; you see the original.`,
         )
       : null,
+    shown?.unseen ? h("p", { class: "callout warn" }, hidden("The proof", shown.unseen)) : null,
   );
 }
+
+/** What to say of a text with characters that a reader cannot see. */
+export const hidden = (what: string, unseen: number) =>
+  `${what} holds ${plural(unseen, "character")} that a judge reads and a person cannot see; here they are spelled out.`;
 
 /* Open the wanted judgment; without one, those that tell most: the first that accepts and the first that rejects. */
 function select(reader: Reader, item: Item, run: number, repeat: number | null) {
