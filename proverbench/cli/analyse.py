@@ -26,6 +26,12 @@ MOST_STEPS = 8
 @click.option("--pass-k", "ks", multiple=True, type=int, metavar="K", help="pass@K; repeatable. [default: 1 to S]")
 @RESAMPLES
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the resamples. [default: a fixed one]")
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="People's labels of the one RUN's own proofs: how far annotators agree.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     runs: tuple[Path, ...],
@@ -34,6 +40,7 @@ def command(
     ks: tuple[int, ...],
     resamples: int,
     seed: int | None,
+    labels: Path | None,
     as_json: bool,
 ) -> int:
     """Voting rules, agreement and breakdowns of saved RUNs; calls nothing.
@@ -59,11 +66,24 @@ def command(
         "runs": {run.name: _analyse(run, factors or FACTORS, ks or None, settings) for run in opened},
         "panels": _panels(opened, settings),
     }
+    if labels is not None:
+        found["labels"] = _labels(opened, labels)
     if as_json:
         echo_json(found)
     else:
         _show(found)
     return EXIT_COMPLETE
+
+
+def _labels(opened: "Sequence[SavedRun]", path: Path) -> dict[str, Any]:
+    from proverbench.errors import UserInputError
+    from proverbench.people.agreeing import annotator_agreement
+    from proverbench.people.labels import read_labels
+
+    if len(opened) > 1:
+        raise UserInputError("--labels are of one run's proofs; give one RUN")
+    read = read_labels(path, opened[0].folder)
+    return annotator_agreement(read) | {"remarks": read.remarks()}
 
 
 def _analyse(
@@ -134,6 +154,12 @@ def _show(found: dict[str, Any]) -> None:
         _show_agreement(out, "Agreement with people", run.get("human_agreement", []))
         _show_confusion(out, run)
         _show_breakdown(out, run)
+    if "labels" in found:
+        counts = ", ".join(f"{name or '(no name)'} {count}" for name, count in found["labels"]["annotators"].items())
+        out.print(plain(f"Labels by {counts}"), style="bold")
+        _show_agreement(out, "Agreement between annotators", found["labels"]["agreement"])
+        for remark in found["labels"]["remarks"]:
+            out.print(plain(f"{remark[0].upper()}{remark[1:]}."))
     for panel in found["panels"]:
         out.print(plain(f"Judges of the same proofs: {', '.join(panel['runs'])}"), style="bold")
         if "reason" in panel:
