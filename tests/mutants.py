@@ -162,6 +162,7 @@ def _meaning(source: str) -> str | None:
             node.returns = None
         elif isinstance(node, ast.arguments):
             node.args = [*node.posonlyargs, *node.args, *node.kwonlyargs]
+            node.defaults += [default for default in node.kw_defaults if default is not None]
             node.posonlyargs, node.kwonlyargs, node.kw_defaults = [], [], []
         elif isinstance(node, ast.arg):
             node.annotation = None

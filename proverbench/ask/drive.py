@@ -214,6 +214,11 @@ class Driver:
         """What ended the session, if a fault did."""
         return None if self._asker is None else self._asker.fault
 
+    @property
+    def systematic(self) -> str | None:
+        """Why nothing new is asked, where every reply of a role was bad for one reason."""
+        return None if self._asker is None else self._asker.systematic
+
     def lacks_anything(self) -> bool:
         """Whether there may be something to ask; otherwise no endpoint need be opened."""
         if self._session is None or self._prepared is None:

@@ -9,6 +9,7 @@ from typing import TypeVar
 from proverbench.ask.batching import Batches, open_batches
 from proverbench.ask.judging import Event, ToJudge, grade_judgments, judge_proofs
 from proverbench.ask.sampling import Job, sample_proofs
+from proverbench.ask.systematic import PREFIX, watch
 from proverbench.concurrency import Ready, bounded_map
 from proverbench.endpoints.base import Caller, Outcome, Priority, Request, Unanswered
 from proverbench.endpoints.batch import BatchClients
@@ -95,6 +96,7 @@ class _Stage:
         self.role: Role = role
         self.count = pipeline.progress.stages[role]
         self.leaving = pipeline.leaving
+        self._watch = watch(pipeline.session.sources, role)
         self.batches = None if batches is None else batches(self)
 
     @property
@@ -122,11 +124,19 @@ class _Stage:
         line = self._pipeline.keep(CallKey.parse(job.request.key), job.prompt_sha256, outcome, batch=batch)
         if isinstance(outcome, Unanswered):
             self.count.fail(outcome.error_kind, outcome.message)
+            if outcome.failed:
+                self._pipeline.heed(self.role, self._watch.no_answer(outcome.message))
+            return
         if line is None:
             return
+        reason = self.session.sources.reader.invalid_reason(line, job.n_steps)
         self.count.answered += 1
         self.count.got += 1
-        self.count.valid += self.session.sources.reader.is_valid(line, job.n_steps)
+        self.count.valid += reason is None
+        if self._watch.armed:
+            self._pipeline.heed(self.role, self._watch.answered(line, reason, outcome.reply.context))
+            if (finding := self._watch.finding()) is not None:
+                self.tell(finding)
 
     def ask_all(
         self, source: AsyncGenerator[Job | Ready[E], None], result: Callable[[int], E]
@@ -211,6 +221,8 @@ class Pipeline:
         self._prompt: tuple[int, Rendered, str, int] | None = None
         self.reason: str | None = None
         """Why nothing new is asked, None while the run goes."""
+        self.systematic: str | None = None
+        """Why nothing new is asked, where every reply of a role was bad for one reason."""
         self.fault: ProverBenchError | None = None
         """What ended the run, if a fault did."""
         plan, ledger = session.sources.plan, session.sources.ledger
@@ -239,6 +251,12 @@ class Pipeline:
         if self.reason is None:
             self.reason = reason
             self._stop_callers()
+
+    def heed(self, role: Role, why: str | None) -> None:
+        """Ask nothing new where a role's replies are all bad for one reason."""
+        if why is not None and not self.stopping():
+            self.systematic = why
+            self.stop(f"{PREFIX}{role}: {why}")
 
     def _stop_callers(self) -> None:
         """Nobody waits for a slot any more, nor for another attempt."""

@@ -478,7 +478,7 @@ class TestBadInput:
 
 
 class TestRealData:
-    @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data are not at hand")
+    @pytest.mark.shared
     @pytest.mark.parametrize(
         ("task", "name"),
         [

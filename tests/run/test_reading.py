@@ -99,6 +99,7 @@ def test_prompts_of_every_role(tmp_path):
         tmp_path / "p", [problem("a"), problem("b")], [call("policy/b/1/0", PROOF)], samples=2, repeats=2
     )
     asked = render(sources, key("policy/b/1/0"))
+    assert asked[1:] == (0, 0)  # nothing is neutralised for a policy
     assert "Prove b." in asked.text
     assert "Prove a." not in asked.text
     judged = render(sources, key("verifier/b/1/1"))
@@ -141,7 +142,7 @@ def test_an_imported_run_keeps_prompts_with_its_calls(tmp_path):
         call("policy/a/1/0", PROOF),
     ]
     sources = make_run(tmp_path / "i", [problem("a")], lines, samples=3, repeats=2, templates=False)
-    assert render(sources, key("policy/a/0/0")).text == "to the policy"
+    assert render(sources, key("policy/a/0/0")) == ("to the policy", 0, 0)
     assert render(sources, key("verifier/a/0/1")).text == "to the judge"
     assert render(sources, key("verifier/a/0/0")).text == "to the judge"  # the same proof, asked again
     assert render(sources, key("verifier/a/1/1")).text == "of another proof"
@@ -195,6 +196,12 @@ def test_open_calls_of_a_verifier_run_with_meta(tmp_path):
     assert opened(sources) == ["meta/v/0/0", "verifier/w/0/1", "verifier/x/0/0", "verifier/x/0/1"]
     without = make_run(tmp_path / "w", rows, lines[:3], repeats=2)
     assert opened(without) == ["verifier/w/0/1", "verifier/x/0/0", "verifier/x/0/1"]
+
+
+def test_a_judgment_that_lacks_holds_up_no_later_level(tmp_path):
+    lines = [call("verifier/v/0/1", verdict("x")), call("verifier/v/0/2", verdict(1))]
+    sources = make_run(tmp_path / "v", [proof("v")], lines, repeats=3, meta=True)
+    assert opened(sources) == ["verifier/v/0/0", "meta/v/0/2"]
 
 
 def test_calls_that_were_closed_are_asked_again_only_by_a_session(tmp_path):

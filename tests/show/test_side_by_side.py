@@ -166,6 +166,22 @@ def test_compare(command, runs, kind):
         assert SAID[kind] in flat(ended.out)
 
 
+@pytest.mark.parametrize("kind", [kind for kind in SAID if kind != "unfinished"])
+def test_analyse(command, runs, kind):
+    ended = command("analyse", runs / "base", runs / kind, "--resamples", "5", "--by", "domain")
+    assert ended.code == 0
+    assert SAID[kind] in flat(ended.out)
+
+
+def test_score_says_what_was_measured(command, runs):
+    shown = " ".join(command("score", runs / "reference").out.split())
+    wanted = (
+        "m-policy writes, m-verifier judges; 8 problems, S = 2, R = 4; prompts: policy own, verifier own; "
+        "reference solution not shown; neutralising on"
+    )
+    assert wanted in shown
+
+
 def test_a_run_of_few_problems_is_not_ranked_before_one_of_many(runs):
     with open_runs([runs / "base", runs / "few", runs / "judge"]) as report:
         assert [board["runs"] for board in report.head["boards"]] == [["base", "judge"], ["few"]]

@@ -39,6 +39,8 @@ class Asker(Protocol):
     progress: Progress
     reason: str | None
     """Why nothing new is asked, None while the run goes."""
+    systematic: str | None
+    """Why nothing new is asked, where every reply of a role was bad for one reason."""
     fault: ProverBenchError | None
     """What ended the run, if a fault did."""
 
