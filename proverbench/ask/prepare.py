@@ -4,7 +4,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -256,7 +256,10 @@ def prepare_rows(
         extent, digest = continued.extent, continued.identity.data_sha256
         selection = Selection(rows, extent.domain, extent.limit, extent.shard, continued.shard_place)
     before = None if continued is None else continued.operation
-    return Prepared(build_draft(task, options, config, digest, selection, templates, identities, before=before), config)
+    draft = build_draft(task, options, config, digest, selection, templates, identities, before=before)
+    if continued is not None:
+        draft = replace(draft, format_version=continued.format_version)
+    return Prepared(draft, config)
 
 
 def prepare_resumed(task: Task, path: Path, options: Options) -> Prepared:

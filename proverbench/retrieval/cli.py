@@ -189,6 +189,8 @@ def _describe(session: "Session") -> None:
         echo(line)
     for plan, system in session.systems:
         echo(f"system {plan.spec} -> {plan.folder}: {json.dumps(system.identity(), ensure_ascii=False)}")
+    for line in session.forecasts():
+        echo(line)
 
 
 @main.command()
