@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from proverbench.ask.batching import Batches, open_batches
 from proverbench.ask.judging import Event, ToJudge, grade_judgments, judge_proofs
+from proverbench.ask.reserve import Afford
 from proverbench.ask.sampling import Job, sample_proofs
 from proverbench.ask.systematic import PREFIX, watch
 from proverbench.concurrency import Ready, bounded_map
@@ -168,7 +169,13 @@ class _Stage:
         pipeline, task = self._pipeline, asyncio.current_task()
         pipeline.asking.add(task)
         outcome: Outcome | None = None
+        reserved: float | None = None
         try:
+            if pipeline.afford is not None:
+                reserved = await pipeline.afford.reserve(self.role, len(job.request.prompt), self.stopping)
+                if reserved is None or self.stopping():
+                    self._caller.release()
+                    return
             pipeline.session.start()
             outcome = await self._caller.call(job.request, lambda exc: self.broken(job, exc))
             self.keep(job, outcome)
@@ -183,6 +190,8 @@ class _Stage:
                 raise
         finally:
             pipeline.asking.discard(task)
+            if reserved is not None and pipeline.afford is not None:
+                pipeline.afford.settle(reserved)
 
 
 class Pipeline:
@@ -197,6 +206,7 @@ class Pipeline:
             because what is in a batch is not asked in another way.
         batched: Roles whose calls go in batches.
         tell: Takes what batches have to say to the user.
+        afford: Asked before each call whether a cap leaves room for it; None: there is no cap.
 
     Raises:
         ConfigError: If a role's endpoint has no batches but needs them.
@@ -211,8 +221,10 @@ class Pipeline:
         clients: BatchClients | None = None,
         batched: Collection[Role] = (),
         tell: Tell | None = None,
+        afford: Afford | None = None,
     ) -> None:
         self.session = session
+        self.afford = afford
         self._callers = callers
         self._on_answer = on_answer or (lambda line: None)
         self.batched = batched
@@ -259,7 +271,9 @@ class Pipeline:
             self.stop(f"{PREFIX}{role}: {why}")
 
     def _stop_callers(self) -> None:
-        """Nobody waits for a slot any more, nor for another attempt."""
+        """Nobody waits for a slot any more, nor for another attempt, nor for room under a cap."""
+        if self.afford is not None:
+            self.afford.wake()
         for caller in self._callers.values():
             caller.stop()
 

@@ -1,6 +1,7 @@
 """From options to a run's draft: everything is read and checked here, all faults at once, before any call."""
 
 import hashlib
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -46,7 +47,7 @@ from proverbench.records import (
 )
 from proverbench.run.journal import now
 from proverbench.run.session import Draft
-from proverbench.run.sources import FORMAT_VERSION, MANIFEST, Sources, encode_rows, read_manifest
+from proverbench.run.sources import FORMAT_VERSION, MANIFEST, SUMMARY, Sources, encode_rows, read_manifest
 from proverbench.tables import read_saved
 from proverbench.version import __version__
 
@@ -175,6 +176,34 @@ class Selection(NamedTuple):
     """None when it left nothing out."""
     shard: str | None = None
     place: ShardPlace | None = None
+
+
+def is_repeated(folder: Path, draft: Draft) -> bool:
+    """Whether a saved run is what ``draft`` would be, of the same endpoints, and complete.
+
+    Raises:
+        JournalError: If its manifest or summary cannot be read.
+        RunMismatchError: If it was made by a version that this one does not know.
+    """
+    manifest = read_manifest(folder)
+    if manifest.run_id != draft.manifest.run_id or _addresses(manifest.operation) != _addresses(draft.operation):
+        return False
+    try:
+        summary = json.loads((folder / SUMMARY).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(summary, dict) and summary.get("complete") is True
+
+
+def _addresses(operation: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Role → where its calls went: the address, or the run that was replayed."""
+    roles = operation.get("roles")
+    found = {}
+    for role, settings in roles.items() if isinstance(roles, dict) else ():
+        endpoint = settings.get("endpoint") if isinstance(settings, dict) else None
+        if isinstance(endpoint, dict):
+            found[role] = (endpoint.get("base_url"), endpoint.get("run"))
+    return found
 
 
 def build_draft(

@@ -239,7 +239,9 @@ class Execution:
                 if len(lacking) == len(never_given):
                     return
         exceeded = spent_of(session.sources).budget.exceeded()
-        more = f" {exceeded.option} MORE" if exceeded is not None else ""
+        option = "--max-cost" if "--max-cost" in (self._driver.reason or "") else ""
+        option = exceeded.option if exceeded is not None else option
+        more = f" {option} MORE" if option else ""
         if self._driver.systematic is not None:
             say(f"error: {self._driver.systematic}. Nothing new is asked; to go on all the same: {command}{more}")
         else:

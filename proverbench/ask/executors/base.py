@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Seque
 from typing import Protocol, TypeVar
 
 from proverbench.ask.pipeline import Progress
+from proverbench.ask.reserve import Afford
 from proverbench.endpoints.base import EndpointState
 from proverbench.endpoints.batch import BatchClients
 from proverbench.errors import ProverBenchError
@@ -23,6 +24,11 @@ class Meter(Protocol):
     """Adds up what answers cost and stops the session when its budget is used up."""
 
     spent: Spent
+
+    @property
+    def afford(self) -> Afford | None:
+        """Sets aside what calls may cost; None where there is no cap on the cost."""
+        ...
 
     def count(self, line: CallLine | AttemptLine) -> None:
         """Add up an answer, or a reply that was broken off, that was saved."""
