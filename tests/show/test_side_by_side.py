@@ -17,7 +17,7 @@ from proverbench.rehearse import GeneratedReplies, RehearseServer
 from proverbench.show.report.build import open_runs
 from tests.support import problem_rows, write_config, write_rows
 
-PROMPT = "Judge.\n{problem}\n{human_solution}\n{solution}\n"
+PROMPT = "Judge: <assessment>, <errors>, <first_error_step>.\n{problem}\n{human_solution}\n{solution}\n"
 
 
 @pytest.fixture(scope="module")

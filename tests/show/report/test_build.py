@@ -9,7 +9,9 @@ from proverbench.errors import RunMismatchError
 from proverbench.metrics.shown import shown_interval
 from proverbench.records import CallKey
 from proverbench.run.folder import RunFolder
-from proverbench.show.report.build import ACCEPTS, INVALID_FROM, MISSING, open_runs, published_table
+from proverbench.show.report.build import open_runs
+from proverbench.show.report.index import ACCEPTS, INVALID_FROM, MISSING
+from proverbench.show.report.several import published_table
 from tests.show.report.conftest import DATA
 from tests.support import SHARED, change_manifest
 
