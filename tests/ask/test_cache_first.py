@@ -88,9 +88,14 @@ def test_a_first_call_that_is_refused_lets_the_others_go(command, tmp_path, serv
         proof["steps"] = ["First.", "y" * 5000, "Third."]
     write_rows(tmp_path / "proofs.jsonl", proofs)
     write_config(tmp_path / "config.toml", server.base_url, concurrency=1)
-    server.script = lambda r: (
-        failure(400, "content_filter") if r.ask and server.ledger.arrivals[r.ask.digest] == 1 else None
-    )
+    seen = set()
+
+    def script(received):
+        first = received.ask.prompt not in seen
+        seen.add(received.ask.prompt)
+        return failure(400, "content_filter") if first else None
+
+    server.script = script
     options = ("--verifier-repeats", "3", "--output", "r")
     assert command("verify", "--data", "proofs.jsonl", "--config", "config.toml", *options).code == 0
     lines = [json.loads(line) for line in Path("r/calls.jsonl").read_text().splitlines()]
