@@ -28,7 +28,7 @@ from proverbench.protocols.prompts import Rendered, prompt_sha256
 from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, RoleIdentity
 from proverbench.run.extent import ROLES
 from proverbench.run.journal import now, storable, storable_value
-from proverbench.run.reading import invalid_reason, proof_steps, render
+from proverbench.run.reading import proof_steps, render
 from proverbench.run.session import Session
 
 E = TypeVar("E")
@@ -140,7 +140,7 @@ class _Stage:
             return
         if line is None:
             return
-        reason = invalid_reason(line, self._pipeline.identity(self.role), job.n_steps)
+        reason = self.session.sources.reader.invalid_reason(line, job.n_steps)
         self.count.answered += 1
         self.count.got += 1
         self.count.valid += reason is None

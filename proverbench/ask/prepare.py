@@ -28,8 +28,11 @@ from proverbench.inputs.data import (
     shard_of,
 )
 from proverbench.protocols.prompts import Template
+from proverbench.protocols.protocol import Protocol
+from proverbench.protocols.registry import find_protocol
 from proverbench.records import (
     GIVEN,
+    PROTOCOL,
     CallLine,
     Extent,
     Identity,
@@ -70,6 +73,8 @@ class Options:
     concurrency: int | None = None
     max_cost_usd: float | None = None
     max_tokens_total: int | None = None
+    protocol: str | None = None
+    """Name of the judging protocol; None: basic-v1, or that of the run."""
     batch: str | None = None
     """Roles whose calls go in batches, e.g. ``policy,verifier``; also :data:`EVERY_ROLE` and :data:`NO_ROLE`."""
 
@@ -147,7 +152,10 @@ def prepare_new(task: Task, options: Options) -> Prepared:
     use_reference = _default(options.use_reference_solution, benchmark_of(task).reference_shown)
     if config:
         faults.attempt(lambda: _refuse_blind_budget(config, roles, options))
-    templates = faults.attempt(lambda: _templates(roles, options.prompts, use_reference))
+    protocol = faults.attempt(lambda: _protocol(options.protocol or PROTOCOL, roles))
+    templates = (
+        faults.attempt(lambda: _templates(roles, options.prompts, use_reference, protocol)) if protocol else None
+    )
     identities = faults.attempt(lambda: _role_identities(config, roles)) if config else None
     chosen = faults.attempt(lambda: _select(dataset, options.domain, options.limit, options.shard)) if dataset else None
     batched = faults.attempt(lambda: batched_roles(options.batch, roles, config)) if config else None
@@ -215,6 +223,7 @@ def build_draft(
     return Draft(
         identity=Identity(
             task=task,
+            protocol=options.protocol or PROTOCOL,
             roles=_ordered(identities),
             prompt_sha256={role: template.sha256 for role, template in templates.items()},
             own_prompts=[role for role, template in templates.items() if template.own],
@@ -262,7 +271,10 @@ def prepare_rows(
     faults.attempt(lambda: config.require(roles))
     faults.refuse_if_any()
     use_reference = _default(options.use_reference_solution, benchmark_of(task).reference_shown)
-    templates = faults.attempt(lambda: _templates(roles, options.prompts, use_reference))
+    protocol = faults.attempt(lambda: _protocol(options.protocol or PROTOCOL, roles))
+    templates = (
+        faults.attempt(lambda: _templates(roles, options.prompts, use_reference, protocol)) if protocol else None
+    )
     identities = faults.attempt(lambda: _role_identities(config, roles))
     faults.refuse_if_any()
     if templates is None or identities is None:
@@ -314,7 +326,12 @@ def _resumed(sources: Sources, task: Task, options: Options) -> Prepared:
     use_reference = _default(options.use_reference_solution, old.use_reference_solution)
     if config:
         faults.attempt(lambda: _refuse_blind_budget(config, roles, options))
-    templates = faults.attempt(lambda: _resumed_templates(sources, roles, options.prompts, use_reference))
+    protocol = faults.attempt(lambda: _protocol(options.protocol or old.protocol, roles))
+    templates = (
+        faults.attempt(lambda: _resumed_templates(sources, roles, options.prompts, use_reference, protocol))
+        if protocol
+        else None
+    )
     identities = faults.attempt(lambda: _role_identities(config, roles)) if config else None
     grown = faults.attempt(lambda: _resumed_rows(sources, options))
     saved = manifest.operation
@@ -332,6 +349,7 @@ def _resumed(sources: Sources, task: Task, options: Options) -> Prepared:
         Draft(
             identity=msgspec.structs.replace(
                 old,
+                protocol=options.protocol or old.protocol,
                 roles=_ordered(identities),
                 prompt_sha256={role: template.sha256 for role, template in templates.items()},
                 own_prompts=[role for role, template in templates.items() if template.own],
@@ -405,11 +423,22 @@ def _select(
     return Selection([chosen[i] for i in positions], domain, limit, f"{index}/{count}", place)
 
 
-def _templates(roles: tuple[Role, ...], paths: Mapping[Role, Path], use_reference: bool) -> dict[Role, Template]:
+def _protocol(name: str, roles: Sequence[Role]) -> Protocol:
+    """The protocol of that name, which must know every role that is asked."""
+    protocol = find_protocol(name)
+    unknown = [role for role in roles if role not in protocol.slots]
+    if unknown:
+        raise ConfigError(f"protocol {name!r} has no {', '.join(unknown)}; leave out --meta, or use another protocol")
+    return protocol
+
+
+def _templates(
+    roles: tuple[Role, ...], paths: Mapping[Role, Path], use_reference: bool, protocol: Protocol
+) -> dict[Role, Template]:
     faults = _Faults()
     templates: dict[Role, Template] = {}
     for role in roles:
-        template = faults.attempt(lambda role=role: Template.load(role, paths.get(role)))  # type: ignore[misc]
+        template = faults.attempt(lambda role=role: Template.load(role, paths.get(role), protocol))  # type: ignore[misc]
         if template is not None:
             templates[role] = template
             faults.lines += template.faults(use_reference)
@@ -418,7 +447,7 @@ def _templates(roles: tuple[Role, ...], paths: Mapping[Role, Path], use_referenc
 
 
 def _resumed_templates(
-    sources: Sources, roles: tuple[Role, ...], paths: Mapping[Role, Path], use_reference: bool
+    sources: Sources, roles: tuple[Role, ...], paths: Mapping[Role, Path], use_reference: bool, protocol: Protocol
 ) -> dict[Role, Template]:
     """As in the run, unless a path is given (the session refuses one that differs)."""
     missing = [role for role in sources.manifest.identity.prompt_sha256 if role not in sources.templates]
@@ -427,7 +456,7 @@ def _resumed_templates(
             f"{sources.path} has no prompts of its own ({', '.join(missing)}), so nothing more can be asked"
         )
     new = tuple(role for role in roles if role not in sources.templates or role in paths)
-    templates = dict(sources.templates) | _templates(new, paths, use_reference)
+    templates = dict(sources.templates) | _templates(new, paths, use_reference, protocol)
     return {role: templates[role] for role in ("policy", "verifier", "meta") if role in templates}
 
 

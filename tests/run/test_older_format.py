@@ -149,7 +149,7 @@ class TestWhatIsOpened:
         Path("r/manifest.json").write_text(json.dumps(manifest))
         ended = command(*words.split())
         assert ended.code == 2
-        assert "protocol 'basic-v2', which this version does not know; it knows basic-v1" in ended.err
+        assert "protocol 'basic-v2', which this version does not know; did you mean 'basic-v1'?" in ended.err
 
     @pytest.mark.parametrize(
         ("part", "field", "value"),
