@@ -15,6 +15,7 @@
     raw,
     settle,
     symbol,
+    scopeOf,
     table,
     text,
     unseen,
@@ -353,7 +354,7 @@
           { class: "below-name" },
           humanSays(item),
           runs.map((run) => strip(run, true)),
-          h("span", { class: "opening" }, item.opening)
+          text(item.opening, { tag: "span", className: "opening" })
         )
       )
     );
@@ -522,6 +523,14 @@
     };
   }
 
+  // report/texts.ts
+  var scope = scopeOf([]);
+  function takeScope(item, content) {
+    const problem = content.problems[item.problem];
+    scope = scopeOf([problem.text, problem.reference, ...content.proofs[item.place].steps ?? []]);
+  }
+  var prose = (source, tag = "div") => text(source, { tag, scope });
+
   // report/words.ts
   var TASKS = { prover: "ProverBench", verifier: "VerifierBench" };
   var metric = (name) => Object.values(head.metrics).flat().find((known) => known.name === name);
@@ -572,7 +581,7 @@
     return h(
       "div",
       { class: "body" },
-      judgment.valid ? [h("h4", null, "Assessment"), text(judgment.assessment)] : h(
+      judgment.valid ? [h("h4", null, "Assessment"), prose(judgment.assessment)] : h(
         "p",
         null,
         "This reply could not be read as a verdict: ",
@@ -584,8 +593,8 @@
         judgment.errors.length > 1 ? h(
           "ol",
           { class: "errors" },
-          judgment.errors.map((error) => h("li", null, text(error)))
-        ) : text(judgment.errors[0])
+          judgment.errors.map((error) => h("li", null, prose(error)))
+        ) : prose(judgment.errors[0])
       ] : null,
       judgment.meta ? metaView(judgment.meta) : null,
       calls({ ...judgment, prompt }, "the judge's")
@@ -693,6 +702,7 @@
   function proofView(reader2, item, content) {
     const problem = content.problems[item.problem];
     const proof = content.proofs[item.place];
+    takeScope(item, content);
     const left = h("div", { class: "left" }, problemSheets(problem), proofSheet(item, proof));
     const right = h(
       "div",
@@ -734,12 +744,27 @@
         button(1, "Next proof", "j or →", at >= reader2.shown.length - 1)
       ),
       copyButton("Copy the link", () => location.href),
+      rawButton(),
       h(
         "div",
         { class: "tags" },
         tags.filter(Boolean).map((tag) => h("span", { class: "chip" }, tag))
       )
     );
+  }
+  function rawButton() {
+    const button = h("button", { type: "button", class: "quiet raw-toggle", title: "Text as it came (t)" });
+    const label2 = () => {
+      button.textContent = PB.isRaw() ? "Formatted text" : "Raw text";
+      button.setAttribute("aria-pressed", String(PB.isRaw()));
+    };
+    label2();
+    button.addEventListener("click", () => {
+      PB.toggleRaw();
+      label2();
+      settle(80);
+    });
+    return button;
   }
   function problemSheets(problem) {
     const { reference, answer } = problem;
@@ -748,15 +773,15 @@
         "section",
         { class: "sheet" },
         h("h3", null, "Problem"),
-        text(problem.text),
+        prose(problem.text),
         unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null
       ),
       reference || answer ? h(
         "details",
         { class: "sheet", ontoggle: once(() => settle(60)) },
         h("summary", null, h("h3", null, "Reference solution")),
-        reference ? text(reference) : null,
-        answer ? h("p", { class: "small" }, "Answer: ", text(answer, { tag: "span" })) : null
+        reference ? prose(reference) : null,
+        answer ? h("p", { class: "small" }, "Answer: ", prose(answer, "span")) : null
       ) : null
     ];
   }
@@ -813,7 +838,7 @@
       h(
         "div",
         null,
-        text(content.replace(/^\s*\n/, "")),
+        prose(content.replace(/^\s*\n/, "")),
         flags.length ? h(
           "p",
           { class: "flags" },
@@ -837,9 +862,9 @@
         recoverable.length ? `; recoverable at ${recoverable.map((step2) => `step ${step2}`).join(", ")}` : "",
         first !== null && first >= 0 ? `; first error at step ${first}` : ""
       ),
-      comment ? text(comment) : null,
-      reason ? [h("h4", null, "Why the first error is one"), text(reason)] : null,
-      remark ? [h("h4", null, "Remark"), text(remark)] : null
+      comment ? prose(comment) : null,
+      reason ? [h("h4", null, "Why the first error is one"), prose(reason)] : null,
+      remark ? [h("h4", null, "Remark"), prose(remark)] : null
     );
   }
   function runView(item, [runNumber, why, marks], shown) {
@@ -996,6 +1021,7 @@
   }
   function build(on) {
     const { item, content } = on;
+    takeScope(item, content);
     const steps = (content.proofs[item.place].steps ?? []).map((step2, index) => stepChoice(on, step2, index));
     const left = h(
       "div",
@@ -1006,7 +1032,10 @@
     const panel = h("div", { class: "panel" });
     const right = h("div", { class: "right", tabindex: 0, role: "region", "aria-label": "Your label" }, panel);
     const place2 = `Proof ${on.at + 1} of ${on.labelling.drawn.length}`;
-    on.node.append(h("h2", null, `Is this proof right? ${place2}`), h("div", { class: "sides" }, left, right));
+    on.node.append(
+      h("div", { class: "heading" }, h("h2", null, `Is this proof right? ${place2}`), rawButton()),
+      h("div", { class: "sides" }, left, right)
+    );
     const verdicts = h("div");
     right.append(verdicts);
     on.draw = () => {
@@ -1038,7 +1067,7 @@
         },
         index
       ),
-      h("div", null, text(content.replace(/^\s*\n/, "")))
+      h("div", null, prose(content.replace(/^\s*\n/, "")))
     );
   }
   function verdictsOf({ item, content, labelling }) {
@@ -1187,6 +1216,7 @@
     if (drawn && next !== at) location.hash = `#/label/${encodeURIComponent(drawn[0])}`;
     else announce(by === "open" ? "Every proof of the draw is labelled" : "There is no proof further on");
   }
+  var pressRaw = () => document.querySelector(".raw-toggle")?.click();
   function onLabelKey(event) {
     if (!desk || !isLabelling()) return false;
     const on = desk;
@@ -1211,6 +1241,7 @@
         u: () => save(on, true),
         z: () => undo(on),
         c: () => on.comment.focus(),
+        t: pressRaw,
         j: () => go(1),
         ArrowRight: () => go(1),
         k: () => go(-1),
@@ -2490,6 +2521,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     ["k or ←", "previous proof"],
     ["0 … 9", "open that judgment"],
     ["e", "open or close all judgments"],
+    ["t", "texts as they came, or formatted"],
     ["/", "search"],
     ["o", "overview"],
     ["p", "proofs"],
@@ -2567,6 +2599,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     ArrowRight: () => step(1),
     k: () => step(-1),
     ArrowLeft: () => step(-1),
+    t: pressRaw,
     e: () => {
       const all = [...document.querySelectorAll("details.judgment")];
       const open2 = all.some((node) => !node.open);

@@ -1,6 +1,6 @@
 /* Keys, the top bar and its help. */
 import { filter } from "./filters";
-import { isLabelling, onLabelKey } from "./labelling";
+import { isLabelling, onLabelKey, pressRaw } from "./labelling";
 import { openReader, reader, step } from "./list";
 import { main } from "./routes";
 import { bar, h } from "./shell";
@@ -11,6 +11,7 @@ const KEYS = [
   ["k or ←", "previous proof"],
   ["0 … 9", "open that judgment"],
   ["e", "open or close all judgments"],
+  ["t", "texts as they came, or formatted"],
   ["/", "search"],
   ["o", "overview"],
   ["p", "proofs"],
@@ -98,6 +99,7 @@ const READING: Actions = {
   ArrowRight: () => step(1),
   k: () => step(-1),
   ArrowLeft: () => step(-1),
+  t: pressRaw,
   e: () => {
     const all = [...document.querySelectorAll<HTMLDetailsElement>("details.judgment")];
     const open = all.some((node) => !node.open);

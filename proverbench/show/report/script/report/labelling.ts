@@ -3,9 +3,10 @@
 import { download } from "./download";
 import { annotators, isDone, OPEN, openStore, unsaved, type State, type Store } from "./labels";
 import type { Chunk, Item, Labelling } from "./model";
-import { goToFile, isHere, problemSheets, runView } from "./proof";
-import { announce, h, settle, text } from "./shell";
+import { goToFile, isHere, problemSheets, rawButton, runView } from "./proof";
+import { announce, h, settle } from "./shell";
 import { head, proofAt } from "./state";
+import { prose, takeScope } from "./texts";
 import { plural } from "./words";
 
 interface Draft {
@@ -135,6 +136,7 @@ function draftOf({ annotation, labelled }: State): Draft {
 
 function build(on: Desk) {
   const { item, content } = on;
+  takeScope(item, content);
   const steps = (content.proofs[item.place].steps ?? []).map((step, index) => stepChoice(on, step, index));
   const left = h(
     "div",
@@ -145,7 +147,10 @@ function build(on: Desk) {
   const panel = h("div", { class: "panel" });
   const right = h("div", { class: "right", tabindex: 0, role: "region", "aria-label": "Your label" }, panel);
   const place = `Proof ${on.at + 1} of ${on.labelling.drawn.length}`;
-  on.node.append(h("h2", null, `Is this proof right? ${place}`), h("div", { class: "sides" }, left, right));
+  on.node.append(
+    h("div", { class: "heading" }, h("h2", null, `Is this proof right? ${place}`), rawButton()),
+    h("div", { class: "sides" }, left, right),
+  );
   const verdicts = h("div");
   right.append(verdicts);
   on.draw = () => {
@@ -178,7 +183,7 @@ function stepChoice(on: Desk, content: string, index: number) {
       },
       index,
     ),
-    h("div", null, text(content.replace(/^\s*\n/, ""))),
+    h("div", null, prose(content.replace(/^\s*\n/, ""))),
   );
 }
 
@@ -354,6 +359,9 @@ function go(by: 1 | -1 | "open") {
   else announce(by === "open" ? "Every proof of the draw is labelled" : "There is no proof further on");
 }
 
+/** The button that shows texts as they came. */
+export const pressRaw = () => document.querySelector<HTMLElement>(".raw-toggle")?.click();
+
 /** Do what a key means in labelling mode; whether it means anything. */
 export function onLabelKey(event: KeyboardEvent): boolean {
   if (!desk || !isLabelling()) return false;
@@ -379,6 +387,7 @@ export function onLabelKey(event: KeyboardEvent): boolean {
       u: () => save(on, true),
       z: () => undo(on),
       c: () => on.comment.focus(),
+      t: pressRaw,
       j: () => go(1),
       ArrowRight: () => go(1),
       k: () => go(-1),
