@@ -14,7 +14,8 @@ from proverbench.errors import ConfigError, InvalidReply
 from proverbench.protocols.prompts import render_meta, render_policy, render_verifier
 from proverbench.records import GIVEN, CallKey, CallLine, Generation, Proof, Role, Row, Verdict
 from proverbench.run.extent import Plan, row_id
-from proverbench.run.reading import proof_steps, read_generation, read_judgment
+from proverbench.run.reading import proof_steps
+from proverbench.run.replies import ReplyReader
 from proverbench.run.sources import Sources
 from proverbench.spending.money import (
     CHARS_PER_TOKEN,
@@ -143,17 +144,17 @@ class _Answers:
         offset = self._offset(CallKey("verifier", meta.id, meta.sample, meta.repeat))
         if self._sources is None or offset is None:
             return None
-        judge = self._sources.manifest.identity.roles["verifier"]
-        return read_judgment(self._sources.calls.call_at(offset), judge, n_steps)
+        return self._sources.reader.judgment(self._sources.calls.call_at(offset), n_steps)
 
 
 def _given_chars(prepared: Prepared) -> Iterator[int]:
     """The same for the verifier of proofs that were given."""
     draft = prepared.draft
     rows = {row.problem_id: row for row in draft.rows}
+    reader = ReplyReader(draft.manifest)
     for line in draft.lines:
         if isinstance(line, CallLine) and line.id in rows and line.sample < draft.extent.samples:
-            generation = read_generation(line, draft.identity.roles["policy"], strip_start=draft.manifest.strips_steps)
+            generation = reader.generation(line)
             if generation.error is None:
                 chars = _judge_chars(prepared, "verifier", rows[line.id], generation.steps)
                 yield from [chars] * draft.extent.verifier_repeats

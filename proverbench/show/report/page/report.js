@@ -484,6 +484,33 @@
     if (unsaved) event.preventDefault();
   });
 
+  // report/annotator.ts
+  function askName(then) {
+    const field = h("input", { id: "annotator", required: true, maxlength: 60, autocomplete: "name" });
+    const form = h(
+      "form",
+      { class: "sheet name", onsubmit: (event) => (event.preventDefault(), start2()) },
+      h("h2", null, "Label proofs"),
+      h(
+        "p",
+        null,
+        "You will see one proof at a time, and the judge's verdicts once your label is given. Your labels stay in this browser until you download them."
+      ),
+      h("label", { for: "annotator" }, "Your name, for the file "),
+      field,
+      " ",
+      h("button", { type: "submit" }, "Begin")
+    );
+    const start2 = () => {
+      if (!field.value.trim()) return;
+      annotators.set(field.value.trim());
+      then();
+      dispatchEvent(new Event("hashchange"));
+    };
+    setTimeout(() => field.focus());
+    return form;
+  }
+
   // report/download.ts
   async function download(labelling, store2) {
     const lines = [];
@@ -530,6 +557,21 @@
     scope = scopeOf([problem.text, problem.reference, ...content.proofs[item.place].steps ?? []]);
   }
   var prose = (source, tag = "div") => text(source, { tag, scope });
+  function rawButton() {
+    const button = h("button", { type: "button", class: "quiet raw-toggle", title: "Text as it came (t)" });
+    const label2 = () => {
+      button.textContent = PB.isRaw() ? "Formatted text" : "Raw text";
+      button.setAttribute("aria-pressed", String(PB.isRaw()));
+    };
+    label2();
+    button.addEventListener("click", () => {
+      PB.toggleRaw();
+      label2();
+      settle(80);
+    });
+    return button;
+  }
+  var pressRaw = () => document.querySelector(".raw-toggle")?.click();
 
   // report/words.ts
   var TASKS = { prover: "ProverBench", verifier: "VerifierBench" };
@@ -752,20 +794,6 @@
       )
     );
   }
-  function rawButton() {
-    const button = h("button", { type: "button", class: "quiet raw-toggle", title: "Text as it came (t)" });
-    const label2 = () => {
-      button.textContent = PB.isRaw() ? "Formatted text" : "Raw text";
-      button.setAttribute("aria-pressed", String(PB.isRaw()));
-    };
-    label2();
-    button.addEventListener("click", () => {
-      PB.toggleRaw();
-      label2();
-      settle(80);
-    });
-    return button;
-  }
   function problemSheets(problem) {
     const { reference, answer } = problem;
     return [
@@ -938,7 +966,7 @@
     }
     store ??= await openStore(labelling);
     if (!labelling.served && !store.annotator) {
-      main2.replaceChildren(askName());
+      main2.replaceChildren(askName(() => store = null));
       return;
     }
     const at = key === void 0 ? nextOpen(labelling, store) : labelling.drawn.findIndex(([drawn]) => drawn === key);
@@ -951,31 +979,6 @@
   function nextOpen(labelling, from, after = -1) {
     const order = labelling.drawn.map((_, at) => (after + 1 + at) % labelling.drawn.length);
     return order.find((at) => !isDone(from.states.get(labelling.drawn[at][0]))) ?? Math.max(after, 0);
-  }
-  function askName() {
-    const field = h("input", { id: "annotator", required: true, maxlength: 60, autocomplete: "name" });
-    const form = h(
-      "form",
-      { class: "sheet name", onsubmit: (event) => (event.preventDefault(), start2()) },
-      h("h2", null, "Label proofs"),
-      h(
-        "p",
-        null,
-        "You will see one proof at a time, and the judge's verdicts once your label is given. Your labels stay in this browser until you download them."
-      ),
-      h("label", { for: "annotator" }, "Your name, for the file "),
-      field,
-      " ",
-      h("button", { type: "submit" }, "Begin")
-    );
-    const start2 = () => {
-      if (!field.value.trim()) return;
-      annotators.set(field.value.trim());
-      store = null;
-      dispatchEvent(new Event("hashchange"));
-    };
-    setTimeout(() => field.focus());
-    return form;
   }
   async function open(main2, labelling, kept, at) {
     const [key] = labelling.drawn[at];
@@ -1216,7 +1219,6 @@
     if (drawn && next !== at) location.hash = `#/label/${encodeURIComponent(drawn[0])}`;
     else announce(by === "open" ? "Every proof of the draw is labelled" : "There is no proof further on");
   }
-  var pressRaw = () => document.querySelector(".raw-toggle")?.click();
   function onLabelKey(event) {
     if (!desk || !isLabelling()) return false;
     const on = desk;
@@ -2217,16 +2219,21 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
         h("h2", { id: "plots" }, "Plots"),
         scored.length > 1 ? h("label", { class: "picker" }, "Split ", h("select", { onchange: choose }, scored.map(picked))) : null
       ),
-      h("p", { class: "small" }, "Bands and bars are 95 % intervals over problems."),
+      h("p", { class: "small" }, "Bands and bars are 95 % intervals over problems.", apart(run)),
       h("div", { class: "charts" }, figures(run))
     );
   }
+  var apart = (run) => {
+    const others = head.runs.filter((entry) => entry.task === run.task && !together(run, entry));
+    return others.length ? ` Not drawn beside ${run.name}: ${others.map((entry) => entry.name).join(", ")} (see above).` : "";
+  };
+  var together = (run, other) => head.boards.some((board) => board.runs.includes(run.name) && board.runs.includes(other.name));
   function figures(run) {
     const data = run.splits[chosen.split].plots;
     if (!data) return null;
-    const sameTask = head.runs.map((entry, at) => ({ run: entry, series: at })).filter(({ run: entry }) => entry.task === run.task && entry.splits[chosen.split]?.plots);
-    const shared = [repeatsPlot(sameTask, run), costPlot(sameTask), breakdownPlot(run, data)];
-    return run.task === "prover" ? [shared[0], passPlot(sameTask, run), shared[1], shared[2], agreementTable(data)] : [ratesPlot(sameTask), votingPlot(run, data), ...shared, confusionPlot(run, data), agreementTable(data)];
+    const drawn = head.runs.map((entry, at) => ({ run: entry, series: at })).filter(({ run: entry }) => together(run, entry) && entry.splits[chosen.split]?.plots);
+    const shared = [repeatsPlot(drawn, run), costPlot(drawn), breakdownPlot(run, data)];
+    return run.task === "prover" ? [shared[0], passPlot(drawn, run), shared[1], shared[2], agreementTable(data)] : [ratesPlot(drawn), votingPlot(run, data), ...shared, confusionPlot(run, data), agreementTable(data)];
   }
   function redraw() {
     const fresh = plots(head.runs[chosen.run]);
@@ -2250,7 +2257,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     return {
       className: "own",
       model: run.name,
-      group: run.task === "prover" ? "your run, judged" : "your run",
+      group: run.task === "prover" ? `your run, judged by ${roleOf(run, "verifier")}; n = ${run.rows}, S = ${run.samples}, R = ${run.repeats}` : `your run; n = ${run.rows}, R = ${run.repeats}`,
       prover_ug: run.task === "prover" ? value("ugd", "pessimistic") : null,
       prover_qe: run.task === "prover" ? value("qe", "pessimistic") : null,
       rough_tpr: value("all", "rough_tpr"),

@@ -1,10 +1,11 @@
 /* Keys, the top bar and its help. */
 import { filter } from "./filters";
-import { isLabelling, onLabelKey, pressRaw } from "./labelling";
+import { isLabelling, onLabelKey } from "./labelling";
 import { openReader, reader, step } from "./list";
 import { main } from "./routes";
 import { bar, h } from "./shell";
 import { address, head, ofRuns } from "./state";
+import { pressRaw } from "./texts";
 
 const KEYS = [
   ["j or →", "next proof"],

@@ -1,12 +1,13 @@
 /* Labelling mode: one drawn proof at a time, the judge's verdicts hidden until the label is given. Addresses:
      #/label   the next proof that is open          #/label/KEY   a drawn proof */
+import { askName } from "./annotator";
 import { download } from "./download";
-import { annotators, isDone, OPEN, openStore, unsaved, type State, type Store } from "./labels";
+import { isDone, OPEN, openStore, unsaved, type State, type Store } from "./labels";
 import type { Chunk, Item, Labelling } from "./model";
-import { goToFile, isHere, problemSheets, rawButton, runView } from "./proof";
+import { goToFile, isHere, problemSheets, runView } from "./proof";
 import { announce, h, settle } from "./shell";
 import { head, proofAt } from "./state";
-import { prose, takeScope } from "./texts";
+import { pressRaw, prose, rawButton, takeScope } from "./texts";
 import { plural } from "./words";
 
 interface Draft {
@@ -47,7 +48,7 @@ export async function showLabelling(main: Element, key: string | undefined) {
   }
   store ??= await openStore(labelling);
   if (!labelling.served && !store.annotator) {
-    main.replaceChildren(askName());
+    main.replaceChildren(askName(() => (store = null)));
     return;
   }
   const at = key === undefined ? nextOpen(labelling, store) : labelling.drawn.findIndex(([drawn]) => drawn === key);
@@ -61,32 +62,6 @@ export async function showLabelling(main: Element, key: string | undefined) {
 function nextOpen(labelling: Labelling, from: Store, after = -1): number {
   const order = labelling.drawn.map((_, at) => (after + 1 + at) % labelling.drawn.length);
   return order.find((at) => !isDone(from.states.get(labelling.drawn[at][0])!)) ?? Math.max(after, 0);
-}
-
-function askName() {
-  const field = h("input", { id: "annotator", required: true, maxlength: 60, autocomplete: "name" });
-  const form = h(
-    "form",
-    { class: "sheet name", onsubmit: (event: Event) => (event.preventDefault(), start()) },
-    h("h2", null, "Label proofs"),
-    h(
-      "p",
-      null,
-      "You will see one proof at a time, and the judge's verdicts once your label is given. Your labels stay in this browser until you download them.",
-    ),
-    h("label", { for: "annotator" }, "Your name, for the file "),
-    field,
-    " ",
-    h("button", { type: "submit" }, "Begin"),
-  );
-  const start = () => {
-    if (!field.value.trim()) return;
-    annotators.set(field.value.trim());
-    store = null;
-    dispatchEvent(new Event("hashchange"));
-  };
-  setTimeout(() => field.focus());
-  return form;
 }
 
 // ------------------------------------------------------------ one proof
@@ -358,9 +333,6 @@ function go(by: 1 | -1 | "open") {
   if (drawn && next !== at) location.hash = `#/label/${encodeURIComponent(drawn[0])}`;
   else announce(by === "open" ? "Every proof of the draw is labelled" : "There is no proof further on");
 }
-
-/** The button that shows texts as they came. */
-export const pressRaw = () => document.querySelector<HTMLElement>(".raw-toggle")?.click();
 
 /** Do what a key means in labelling mode; whether it means anything. */
 export function onLabelKey(event: KeyboardEvent): boolean {

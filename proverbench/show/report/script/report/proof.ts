@@ -5,7 +5,7 @@ import { kind, MISSING, sign, tally, words } from "./marks";
 import type { Annotation, Chunk, Item, Judged, Marks, Problem, Proof } from "./model";
 import { copyButton, h, number, settle, unseen } from "./shell";
 import { address, head, roleOf } from "./state";
-import { prose, takeScope } from "./texts";
+import { prose, rawButton, takeScope } from "./texts";
 import { plural } from "./words";
 
 /** Show a proof in the reader, and one judgment of it where a repeat is named. */
@@ -111,22 +111,6 @@ function headingOf(reader: Reader, item: Item) {
       tags.filter(Boolean).map((tag) => h("span", { class: "chip" }, tag)),
     ),
   );
-}
-
-/** Shows texts as they came, or as they are meant. */
-export function rawButton() {
-  const button = h("button", { type: "button", class: "quiet raw-toggle", title: "Text as it came (t)" });
-  const label = () => {
-    button.textContent = PB.isRaw() ? "Formatted text" : "Raw text";
-    button.setAttribute("aria-pressed", String(PB.isRaw()));
-  };
-  label();
-  button.addEventListener("click", () => {
-    PB.toggleRaw();
-    label();
-    settle(80);
-  });
-  return button;
 }
 
 export function problemSheets(problem: Problem) {
