@@ -11,7 +11,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from proverbench.ask.batching import open_batches
 from proverbench.ask.executors.base import Asker, Executor, HasState
 from proverbench.ask.executors.local import LocalExecutor
 from proverbench.ask.executors.shards import take_back
@@ -22,6 +21,7 @@ from proverbench.endpoints.batch import BatchClients
 from proverbench.errors import ConfigError, ProverBenchError
 from proverbench.inputs.config import check_environment
 from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, Summary
+from proverbench.run.batches import open_batches
 from proverbench.run.folder import begin_derived, update_derived, write_derived
 from proverbench.run.reading import open_calls
 from proverbench.run.session import Session, new_run_path

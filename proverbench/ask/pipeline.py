@@ -6,7 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from proverbench.ask.batching import Batches, open_batches
+from proverbench.ask.batching import Batches
 from proverbench.ask.judging import Event, ToJudge, grade_judgments, judge_proofs
 from proverbench.ask.sampling import Job, sample_proofs
 from proverbench.concurrency import Ready, bounded_map
@@ -23,6 +23,7 @@ from proverbench.errors import (
 )
 from proverbench.protocols.prompts import Rendered, prompt_sha256
 from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, RoleIdentity
+from proverbench.run.batches import open_batches
 from proverbench.run.extent import ROLES
 from proverbench.run.journal import now, storable, storable_value
 from proverbench.run.reading import proof_steps, render

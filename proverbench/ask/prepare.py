@@ -16,16 +16,7 @@ from proverbench.endpoints.kinds.registry import find_kind
 from proverbench.errors import ConfigError, ProverBenchError, RunMismatchError, UserInputError
 from proverbench.inputs.config import Config, RoleConfig
 from proverbench.inputs.config_file import load_config
-from proverbench.inputs.data import (
-    EVERYTHING,
-    Dataset,
-    GivenProofs,
-    load_given_proofs,
-    load_problems,
-    load_rows,
-    parse_shard,
-    shard_of,
-)
+from proverbench.inputs.data import Dataset, GivenProofs, load_given_proofs, load_problems, load_rows
 from proverbench.protocols.prompts import Template
 from proverbench.protocols.protocol import Protocol
 from proverbench.protocols.registry import find_protocol
@@ -47,6 +38,7 @@ from proverbench.records import (
 from proverbench.run.journal import now
 from proverbench.run.session import Draft
 from proverbench.run.sources import FORMAT_VERSION, MANIFEST, Sources, encode_rows, read_manifest
+from proverbench.selection import EVERYTHING, parse_shard, shard_of
 from proverbench.tables import read_saved
 from proverbench.version import __version__
 

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 
-from proverbench.ask.batching import open_batches
 from proverbench.ask.drive import Driver, Listener
 from proverbench.ask.executors.cluster import RayExecutor
 from proverbench.ask.prepare import Prepared
@@ -19,6 +18,7 @@ from proverbench.cli.signals import EXIT_OF_SIGNAL, StopSignals, say_stopped
 from proverbench.cli.streams import say
 from proverbench.errors import JournalError
 from proverbench.records import GIVEN, Summary
+from proverbench.run.batches import open_batches
 from proverbench.run.reading import open_calls
 from proverbench.run.spent import spent_of
 

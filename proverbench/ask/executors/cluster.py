@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from proverbench.ask.batching import open_batches
 from proverbench.ask.executors.base import Meter
 from proverbench.ask.executors.messages import FENCE_S, EndpointReport, Order, Report, Setup, ShardReport, Share
 from proverbench.ask.executors.shards import Absorber, Shard, is_free, make_shards
@@ -29,6 +28,7 @@ from proverbench.endpoints.factory import check_endpoints
 from proverbench.errors import ConfigError, JournalError, ProverBenchError
 from proverbench.inputs.config import Config
 from proverbench.records import Role
+from proverbench.run.batches import open_batches
 from proverbench.run.session import Draft, Session
 from proverbench.run.sources import SHARDS
 from proverbench.version import __version__

@@ -15,7 +15,6 @@ from msgspec import UnsetType
 
 from proverbench.benchmark import BENCHMARKS, benchmark_of
 from proverbench.errors import PromptError, RunMismatchError
-from proverbench.inputs.data import splits
 from proverbench.metrics.agreement import human_agreement, repeat_agreement, step_confusion
 from proverbench.metrics.arrays import UNLOCATED, JudgmentArrays
 from proverbench.metrics.breakdown import breakdown
@@ -38,6 +37,7 @@ from proverbench.run.folder import RunFolder, timing
 from proverbench.run.journal import exact_text
 from proverbench.run.remarks import remarks
 from proverbench.run.saved import call_cost, names_of
+from proverbench.selection import splits
 from proverbench.unseen import unseen
 from proverbench.version import SCORED_BY
 
