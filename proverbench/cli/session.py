@@ -8,7 +8,7 @@ from contextlib import aclosing, contextmanager
 from pathlib import Path
 
 from proverbench.ask.drive import Driver, Listener
-from proverbench.ask.executors.cluster import RayExecutor
+from proverbench.ask.executors.spread import RayExecutor
 from proverbench.ask.prepare import Prepared
 from proverbench.benchmark import benchmark_of
 from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE
