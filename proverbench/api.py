@@ -15,7 +15,7 @@ from proverbench.ask.executors.local import LocalExecutor
 from proverbench.ask.prepare import Options, prepare_rows
 from proverbench.benchmark import BENCHMARKS
 from proverbench.endpoints.own import OwnEndpoint
-from proverbench.errors import ConfigError
+from proverbench.errors import ConfigError, FatalEndpointError
 from proverbench.inputs.config import Config, EndpointConfig, RoleConfig
 from proverbench.inputs.config_file import load_config
 from proverbench.records import Manifest, Problem, Proof, ProofRecord, Role, Row, Task
@@ -190,3 +190,5 @@ async def _records(driver: Driver) -> AsyncGenerator[ProofRecord, None]:
             yield build_record(driver.session.sources, proof)
     if driver.fault is not None:
         raise driver.fault
+    if driver.systematic is not None:
+        raise FatalEndpointError(driver.systematic, kind="systematic")

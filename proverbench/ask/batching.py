@@ -462,7 +462,7 @@ class Batches:
             attempts = self._attempts[number]
             lasting = isinstance(exc, CallFailedError) and not (exc.kind == CANCELLED and cancelled_before)
             if lasting or fatal or attempts > self.client.max_retries or self.desk.stopping():
-                outcome = Unanswered(exc.kind, str(exc), exc.status, attempts)
+                outcome = Unanswered(exc.kind, str(exc), exc.status, attempts, failed=lasting and exc.kind != CANCELLED)
                 self.desk.keep(self.desk.job(number), outcome, batch=batch.id)
                 over.ended.append(number)
             else:

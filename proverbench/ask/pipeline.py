@@ -8,7 +8,9 @@ from typing import TypeVar
 
 from proverbench.ask.batching import Batches
 from proverbench.ask.judging import Event, ToJudge, grade_judgments, judge_proofs
+from proverbench.ask.reserve import Afford
 from proverbench.ask.sampling import Job, sample_proofs
+from proverbench.ask.systematic import PREFIX, watch
 from proverbench.concurrency import Ready, bounded_map
 from proverbench.endpoints.base import Caller, Outcome, Priority, Request, Unanswered
 from proverbench.endpoints.batch import BatchClients
@@ -96,6 +98,7 @@ class _Stage:
         self.role: Role = role
         self.count = pipeline.progress.stages[role]
         self.leaving = pipeline.leaving
+        self._watch = watch(pipeline.session.sources, role)
         self.batches = None if batches is None else batches(self)
 
     @property
@@ -123,11 +126,19 @@ class _Stage:
         line = self._pipeline.keep(CallKey.parse(job.request.key), job.prompt_sha256, outcome, batch=batch)
         if isinstance(outcome, Unanswered):
             self.count.fail(outcome.error_kind, outcome.message)
+            if outcome.failed:
+                self._pipeline.heed(self.role, self._watch.no_answer(outcome.message))
+            return
         if line is None:
             return
+        reason = self.session.sources.reader.invalid_reason(line, job.n_steps)
         self.count.answered += 1
         self.count.got += 1
-        self.count.valid += self.session.sources.reader.is_valid(line, job.n_steps)
+        self.count.valid += reason is None
+        if self._watch.armed:
+            self._pipeline.heed(self.role, self._watch.answered(line, reason, outcome.reply.context))
+            if (finding := self._watch.finding()) is not None:
+                self.tell(finding)
 
     def ask_all(
         self, source: AsyncGenerator[Job | Ready[E], None], result: Callable[[int], E]
@@ -159,7 +170,13 @@ class _Stage:
         pipeline, task = self._pipeline, asyncio.current_task()
         pipeline.asking.add(task)
         outcome: Outcome | None = None
+        reserved: float | None = None
         try:
+            if pipeline.afford is not None:
+                reserved = await pipeline.afford.reserve(self.role, len(job.request.prompt), self.stopping)
+                if reserved is None or self.stopping():
+                    self._caller.release()
+                    return
             pipeline.session.start()
             outcome = await self._caller.call(job.request, lambda exc: self.broken(job, exc))
             self.keep(job, outcome)
@@ -174,6 +191,8 @@ class _Stage:
                 raise
         finally:
             pipeline.asking.discard(task)
+            if reserved is not None and pipeline.afford is not None:
+                pipeline.afford.settle(reserved)
 
 
 class Pipeline:
@@ -188,6 +207,7 @@ class Pipeline:
             because what is in a batch is not asked in another way.
         batched: Roles whose calls go in batches.
         tell: Takes what batches have to say to the user.
+        afford: Asked before each call whether a cap leaves room for it; None: there is no cap.
 
     Raises:
         ConfigError: If a role's endpoint has no batches but needs them.
@@ -202,8 +222,10 @@ class Pipeline:
         clients: BatchClients | None = None,
         batched: Collection[Role] = (),
         tell: Tell | None = None,
+        afford: Afford | None = None,
     ) -> None:
         self.session = session
+        self.afford = afford
         self._callers = callers
         self._on_answer = on_answer or (lambda line: None)
         self.batched = batched
@@ -212,6 +234,8 @@ class Pipeline:
         self._prompt: tuple[int, Rendered, str, int] | None = None
         self.reason: str | None = None
         """Why nothing new is asked, None while the run goes."""
+        self.systematic: str | None = None
+        """Why nothing new is asked, where every reply of a role was bad for one reason."""
         self.fault: ProverBenchError | None = None
         """What ended the run, if a fault did."""
         plan, ledger = session.sources.plan, session.sources.ledger
@@ -241,8 +265,16 @@ class Pipeline:
             self.reason = reason
             self._stop_callers()
 
+    def heed(self, role: Role, why: str | None) -> None:
+        """Ask nothing new where a role's replies are all bad for one reason."""
+        if why is not None and not self.stopping():
+            self.systematic = why
+            self.stop(f"{PREFIX}{role}: {why}")
+
     def _stop_callers(self) -> None:
-        """Nobody waits for a slot any more, nor for another attempt."""
+        """Nobody waits for a slot any more, nor for another attempt, nor for room under a cap."""
+        if self.afford is not None:
+            self.afford.wake()
         for caller in self._callers.values():
             caller.stop()
 

@@ -1,10 +1,11 @@
 """From options to a run's draft: everything is read and checked here, all faults at once, before any call."""
 
 import hashlib
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -37,7 +38,7 @@ from proverbench.records import (
 )
 from proverbench.run.journal import now
 from proverbench.run.session import Draft
-from proverbench.run.sources import FORMAT_VERSION, MANIFEST, Sources, encode_rows, read_manifest
+from proverbench.run.sources import FORMAT_VERSION, MANIFEST, SUMMARY, Sources, encode_rows, read_manifest
 from proverbench.selection import EVERYTHING, parse_shard, shard_of
 from proverbench.tables import read_saved
 from proverbench.version import __version__
@@ -169,6 +170,34 @@ class Selection(NamedTuple):
     place: ShardPlace | None = None
 
 
+def is_repeated(folder: Path, draft: Draft) -> bool:
+    """Whether a saved run is what ``draft`` would be, of the same endpoints, and complete.
+
+    Raises:
+        JournalError: If its manifest or summary cannot be read.
+        RunMismatchError: If it was made by a version that this one does not know.
+    """
+    manifest = read_manifest(folder)
+    if manifest.run_id != draft.manifest.run_id or _addresses(manifest.operation) != _addresses(draft.operation):
+        return False
+    try:
+        summary = json.loads((folder / SUMMARY).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(summary, dict) and summary.get("complete") is True
+
+
+def _addresses(operation: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Role → where its calls went: the address, or the run that was replayed."""
+    roles = operation.get("roles")
+    found = {}
+    for role, settings in roles.items() if isinstance(roles, dict) else ():
+        endpoint = settings.get("endpoint") if isinstance(settings, dict) else None
+        if isinstance(endpoint, dict):
+            found[role] = (endpoint.get("base_url"), endpoint.get("run"))
+    return found
+
+
 def build_draft(
     task: Task,
     options: Options,
@@ -248,7 +277,10 @@ def prepare_rows(
         extent, digest = continued.extent, continued.identity.data_sha256
         selection = Selection(rows, extent.domain, extent.limit, extent.shard, continued.shard_place)
     before = None if continued is None else continued.operation
-    return Prepared(build_draft(task, options, config, digest, selection, templates, identities, before=before), config)
+    draft = build_draft(task, options, config, digest, selection, templates, identities, before=before)
+    if continued is not None:
+        draft = replace(draft, format_version=continued.format_version)
+    return Prepared(draft, config)
 
 
 def prepare_resumed(task: Task, path: Path, options: Options) -> Prepared:

@@ -26,6 +26,12 @@ MOST_STEPS = 8
 @click.option("--pass-k", "ks", multiple=True, type=int, metavar="K", help="pass@K; repeatable. [default: 1 to S]")
 @RESAMPLES
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the resamples. [default: a fixed one]")
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="People's labels of the one RUN's own proofs: how far annotators agree.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     runs: tuple[Path, ...],
@@ -34,6 +40,7 @@ def command(
     ks: tuple[int, ...],
     resamples: int,
     seed: int | None,
+    labels: Path | None,
     as_json: bool,
 ) -> int:
     """Voting rules, agreement and breakdowns of saved RUNs; calls nothing.
@@ -58,12 +65,26 @@ def command(
         **settings,
         "runs": {run.name: _analyse(run, factors or FACTORS, ks or None, settings) for run in opened},
         "panels": _panels(opened, settings),
+        "notes": _notes(opened),
     }
+    if labels is not None:
+        found["labels"] = _labels(opened, labels)
     if as_json:
         echo_json(found)
     else:
         _show(found)
     return EXIT_COMPLETE
+
+
+def _labels(opened: "Sequence[SavedRun]", path: Path) -> dict[str, Any]:
+    from proverbench.errors import UserInputError
+    from proverbench.people.agreeing import annotator_agreement
+    from proverbench.people.labels import read_labels
+
+    if len(opened) > 1:
+        raise UserInputError("--labels are of one run's proofs; give one RUN")
+    read = read_labels(path, opened[0].folder)
+    return annotator_agreement(read) | {"remarks": read.remarks()}
 
 
 def _analyse(
@@ -97,6 +118,19 @@ def _analyse(
     return found
 
 
+def _notes(runs: "Sequence[SavedRun]") -> list[str]:
+    """What must be said of several runs whose figures stand below one another."""
+    from proverbench.run.boards import Entry, boards_of
+
+    if len(runs) < 2:
+        return []
+    entries = {run.name: Entry(run.manifest, run.summary, run.folder.rows(), run.arrays) for run in runs}
+    boards = boards_of(entries)
+    tasks = dict.fromkeys(run.task for run in runs)
+    apart = [sentence for task in tasks for sentence in boards.sentences(task)]
+    return [*apart, *(note for board in boards.boards for note in board.notes)]
+
+
 def _panels(runs: "Sequence[SavedRun]", settings: dict[str, int]) -> list[dict[str, Any]]:
     """For each task with several runs: their agreement, or why there is none."""
     from proverbench.metrics.agreement import panel_agreement
@@ -123,6 +157,8 @@ def _show(found: dict[str, Any]) -> None:
     from proverbench.metrics.shown import footnotes, intervals_in
 
     out = console()
+    for note in found["notes"]:
+        out.print(plain(f"note: {note}"))
     for name, run in found["runs"].items():
         size = f"{run['problems']} problems, {run['proofs']} proofs, {run['repeats']} repeats"
         out.print(plain(f"{name}: {benchmark_of(run['task']).name}, split {found['split']}, {size}"), style="bold")
@@ -134,6 +170,12 @@ def _show(found: dict[str, Any]) -> None:
         _show_agreement(out, "Agreement with people", run.get("human_agreement", []))
         _show_confusion(out, run)
         _show_breakdown(out, run)
+    if "labels" in found:
+        counts = ", ".join(f"{name or '(no name)'} {count}" for name, count in found["labels"]["annotators"].items())
+        out.print(plain(f"Labels by {counts}"), style="bold")
+        _show_agreement(out, "Agreement between annotators", found["labels"]["agreement"])
+        for remark in found["labels"]["remarks"]:
+            out.print(plain(f"{remark[0].upper()}{remark[1:]}."))
     for panel in found["panels"]:
         out.print(plain(f"Judges of the same proofs: {', '.join(panel['runs'])}"), style="bold")
         if "reason" in panel:

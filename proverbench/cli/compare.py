@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,10 @@ from proverbench.benchmark import benchmark_of
 from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors
 from proverbench.cli.streams import echo_json
 from proverbench.records import Task
+
+if TYPE_CHECKING:
+    from proverbench.run.comparability import Difference
+    from proverbench.run.saved import SavedRun
 
 
 @click.command(cls=HandlesErrors, name="compare", context_settings={"help_option_names": ["-h", "--help"]})
@@ -19,6 +23,13 @@ from proverbench.records import Task
     "--metric", "metrics", multiple=True, help="Compare this metric; may be repeated. [default: the main ones]"
 )
 @click.option("--all-metrics", is_flag=True, help="Compare every published metric.")
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    metavar="r",
+    help="ProverBench: as if r judgments of each proof had been asked, by exact means over all subsets; so runs of "
+    "different R can be compared.",
+)
 @RESAMPLES
 @click.option(
     "--permutations",
@@ -34,6 +45,7 @@ def command(
     split: str,
     metrics: tuple[str, ...],
     all_metrics: bool,
+    repeats: int | None,
     resamples: int,
     permutations: int,
     seed: int | None,
@@ -43,6 +55,7 @@ def command(
 
     Runs are compared on the problems (ProverBench) or proofs (VerifierBench) they have in common. What differs between
     them is named; what makes a comparison doubtful warns, what makes it meaningless is refused (docs/comparing.md).
+    With --repeats, ProverBench runs of different R are compared at one r.
     p-values are corrected for the number of pairs (Holm). "No difference shown" does not mean that there is none.
     """
     from proverbench.errors import RunMismatchError, UserInputError
@@ -57,21 +70,25 @@ def command(
     opened = open_runs(runs, split=split)
     manifests = {run.name: run.manifest for run in opened}
     found = differences(manifests)
+    if repeats is not None:
+        found = _at_common_repeats(opened, found, repeats)
     refused = of_weight(found, "refuses")
     if refused:
-        raise RunMismatchError.of([f"cannot be compared: {difference}" for difference in refused])
+        raise RunMismatchError.of([_refusal(difference, opened) for difference in refused])
     task = opened[0].task
     meta = all(run.manifest.extent.meta for run in opened)
-    known = list(metrics_of(task, meta=meta))
+    of_task = metrics_of(task, meta=meta)
+    known = [name for name, metric in of_task.items() if repeats is None or metric.at_fewer_repeats]
     unknown = [metric for metric in metrics if metric not in known]
     if unknown:
         raise UserInputError(f"--metric {unknown[0]}: not a metric of all these runs; there are {', '.join(known)}")
-    wanted = comparable(metrics or (known if all_metrics else common_headlines(manifests)), found, task)
+    headlines = [name for name in common_headlines(manifests) if name in known]
+    wanted = comparable(metrics or (known if all_metrics else headlines), found, task)
     if dropped := [metric for metric in metrics if metric not in wanted]:
         raise RunMismatchError(f"--metric {dropped[0]} cannot be compared between runs of different --samples")
     try:
         result = compare_runs(
-            {run.name: run.arrays for run in opened},
+            {run.name: run.arrays if repeats is None else run.arrays.at_repeats(repeats) for run in opened},
             metrics=wanted,
             meta=meta,
             resamples=resamples,
@@ -86,11 +103,40 @@ def command(
         {"aspect": difference.aspect, "values": dict(difference.values)} for difference in of_weight(found, "compared")
     ]
     if as_json:
-        answer = {"task": task, "split": split, "differs": compared, "warnings": warnings, **result}
+        answer = {"task": task, "split": split, "repeats": repeats, "differs": compared, "warnings": warnings, **result}
         echo_json(answer)
     else:
         _show(task, split, compared, warnings, result)
     return EXIT_COMPLETE
+
+
+def _at_common_repeats(runs: "Sequence[SavedRun]", found: "Sequence[Difference]", repeats: int) -> "list[Difference]":
+    """The differences of runs at an R that they have in common: other repeats are no reason to refuse them then.
+
+    Raises:
+        UserInputError: If a run has fewer judgments, or its scores do not depend on how many there are.
+    """
+    from dataclasses import replace
+
+    from proverbench.errors import UserInputError
+
+    if not benchmark_of(runs[0].task).samples:
+        raise UserInputError("--repeats: VerifierBench scores are means over judgments, whatever R is; leave it out")
+    lacking = [run for run in runs if run.manifest.extent.verifier_repeats < repeats]
+    if lacking:
+        has = ", ".join(f"{run.name} has {run.manifest.extent.verifier_repeats}" for run in lacking)
+        raise UserInputError(f"--repeats {repeats}: not so many judgments were asked: {has}")
+    why = f"compared at r = {repeats}, the exact mean over all subsets of so many judgments"
+    return [
+        replace(difference, weight="compared", why=why) if difference.aspect == "repeats" else difference
+        for difference in found
+    ]
+
+
+def _refusal(difference: "Difference", runs: "Sequence[SavedRun]") -> str:
+    common = min(run.manifest.extent.verifier_repeats for run in runs)
+    offer = f", or compare them at the R that all have: --repeats {common}" if difference.aspect == "repeats" else ""
+    return f"cannot be compared: {difference}{offer}"
 
 
 def _show(

@@ -49,12 +49,13 @@ def command(
     uncertainty of both samples. The formulas are in docs/metrics.md, "Correcting for the judge".
 
     \b
-    The sheet to label:  proverbench export runs/NAME --to verifierbench --choose 40 -o sheet.jsonl
+    Label in the browser:  proverbench label runs/NAME --choose 40
+    Or on a sheet:         proverbench export runs/NAME --to verifierbench --choose 40 -o sheet.jsonl
     """
     from proverbench.errors import RunMismatchError, UserInputError
     from proverbench.metrics.correction import UncorrectableError, correct_by_calibration, correct_by_labels
     from proverbench.metrics.uncertainty import SEED
-    from proverbench.people.sheet import read_labels
+    from proverbench.people.labels import read_labels
     from proverbench.run.comparability import calibration_faults
     from proverbench.run.saved import open_runs
 
@@ -74,11 +75,10 @@ def command(
                 raise RunMismatchError.of([*told, f"what would: {_fitting(ours, judge)}"])
             found["calibration"] = correct_by_calibration(ours.arrays, judge.arrays, **settings) | {"run": judge.name}
         if labels is not None:
-            known = read_labels(labels, ours.folder)
-            inside = set(ours.arrays.keys)
-            found["labels"] = correct_by_labels(
-                ours.arrays, {key: label for key, label in known.items() if key in inside}, **settings
-            )
+            read = read_labels(labels, ours.folder)
+            known = read.labelled().of(ours.arrays).correct
+            found["labels"] = correct_by_labels(ours.arrays, known, **settings)
+            found["label_remarks"] = read.remarks()
     except UncorrectableError as exc:
         raise RunMismatchError(f"{run} cannot be corrected: {exc}") from exc
     if as_json:
@@ -146,5 +146,7 @@ def _show(found: dict[str, Any]) -> None:
             f"The judge's verdicts on the others count with weight {by['power']:.2f}. All this holds if the labelled "
             "proofs are a random choice."
         )
+    for remark in found.get("label_remarks", ()):
+        out.print(plain(f"{remark[0].upper()}{remark[1:]}."))
     for footnote in footnotes(intervals_in(found)):
         out.print(footnote)

@@ -35,6 +35,7 @@ def shared_options(*, data: str, repeats: int, reference_shown: bool) -> Callabl
             help=f"Judgments of each proof. [default: {repeats}]",
         ),
         click.option("--output", type=FILE, metavar="DIR", help="Folder of the run. [default: runs/TASK-MODEL-DATE]"),
+        click.option("--again", is_flag=True, help="Run anew though runs/ has the same run, complete."),
         click.option("--domain", metavar="NAME", help="Only rows of this domain, e.g. ugd or qe. [default: all]"),
         click.option(
             "--limit",

@@ -102,6 +102,8 @@ class Unanswered:
     status: int | None
     attempts: int
     abandoned: int = 0
+    failed: bool = False
+    """Whether no other attempt could have helped: the request itself is at fault, or what it met."""
 
 
 Outcome = Answered | Unanswered

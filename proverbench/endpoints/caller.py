@@ -37,6 +37,8 @@ _FIRST_OUTPUT_GUESS = 1000.0
 """Output tokens that a call is taken to cost before any answer told."""
 _GUESS_WEIGHT = 0.1
 """Of the latest answer in the running mean of output tokens."""
+STOPPED = "stopped"
+"""The kind of calls that got no further attempt because everything stops."""
 _WRONG_ADDRESS = (*range(300, 400), 404, 405)
 """Statuses that speak of the address, not of one call."""
 
@@ -130,7 +132,8 @@ class EndpointCaller:
         except EndpointError as exc:
             if self.state.answered == 0 and self._hits_every_call(exc):
                 raise self._named(exc) from None
-            return Unanswered(exc.kind, str(exc), exc.status, call.attempts, call.abandoned)
+            failed = isinstance(exc, CallFailedError) and exc.kind != STOPPED
+            return Unanswered(exc.kind, str(exc), exc.status, call.attempts, call.abandoned, failed)
         finally:
             if call.holds_slot:
                 self.limiter.release()
@@ -329,4 +332,4 @@ class _Progress:
     def stopped(self) -> CallFailedError:
         """The error of a call that got no further attempt because everything stops."""
         why = f"; the last one: {self.last_error}" if self.last_error else ""
-        return CallFailedError(f"stopped before another attempt{why}", kind="stopped")
+        return CallFailedError(f"stopped before another attempt{why}", kind=STOPPED)

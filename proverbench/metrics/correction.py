@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.rates import Floats, RateTable, table_of
+from proverbench.metrics.subsets import subset_probability
 from proverbench.metrics.uncertainty import (
     RESAMPLES,
     SEED,
@@ -18,7 +19,6 @@ from proverbench.metrics.uncertainty import (
     resampled_sums,
     significant,
 )
-from proverbench.metrics.voting import subset_probability
 
 LEAST_YOUDEN = 0.1
 """A judge whose sensitivity + specificity - 1 is smaller, or not shown to be above 0, cannot be corrected for."""

@@ -70,14 +70,14 @@ class ReplyReader:
         except InvalidReply as exc:
             return MetaJudgment(False, reason=exc.reason)
 
-    def is_valid(self, line: CallLine, n_steps: int) -> bool:
-        """Whether a reply is valid; ``n_steps`` counts only for a judgment."""
+    def invalid_reason(self, line: CallLine, n_steps: int) -> str | None:
+        """Why a reply is invalid; None when it is valid. ``n_steps`` counts only for a judgment."""
         if line.role == "policy":
-            return self.generation(line).error is None
+            return self.generation(line).error
         if line.role == "meta":
-            return self.level(line).valid
+            return self.level(line).reason
         try:
             self.judgment(line, n_steps)
-        except InvalidReply:
-            return False
-        return True
+        except InvalidReply as exc:
+            return exc.reason
+        return None

@@ -486,7 +486,7 @@ def test_error_items(raw: str, expected: list[str]) -> None:
 # --- Against replies that the published format's runs hold ------------------------------------------------------------
 
 
-@pytest.mark.skipif(not PUBLISHED.exists(), reason="no shared data here")
+@pytest.mark.shared
 @pytest.mark.parametrize("run", ["prover", "verifier", "verifier-meta"])
 def test_published_runs_are_read_alike(run: str) -> None:
     read = 0

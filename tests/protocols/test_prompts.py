@@ -453,7 +453,7 @@ def test_render_prompt_says_what_it_needs(call: object, message: str) -> None:
         call()
 
 
-@pytest.mark.skipif(not PUBLISHED.exists(), reason="no shared data here")
+@pytest.mark.shared
 @pytest.mark.parametrize("run", ["prover", "verifier", "verifier-meta"])
 def test_published_templates_render_to_the_published_prompts(run: str) -> None:
     manifest = json.loads((PUBLISHED / run / "manifest.json").read_text("utf-8"))

@@ -17,7 +17,7 @@ from proverbench.retrieval.corpus import Corpus
 from proverbench.retrieval.records import Document, GoldQuery, Ranking
 from proverbench.retrieval.render import TextTemplate, render_own
 from proverbench.retrieval.systems.base import Context, System
-from proverbench.retrieval.vectors import Vectors
+from proverbench.retrieval.vectors import MissingTexts, Vectors
 
 
 def make_corpus(*texts: str) -> Corpus:
@@ -84,6 +84,9 @@ class HashEmbedder:
 
     def notes(self) -> list[str]:
         return []
+
+    def forecast(self, missing: MissingTexts) -> str:
+        return f"{missing.texts} texts of {missing.characters} characters"
 
     async def aclose(self) -> None:
         pass

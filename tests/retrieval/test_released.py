@@ -23,7 +23,7 @@ from proverbench.retrieval.systems.imported import ImportedVectors
 from tests.retrieval.support import make_context, make_query
 from tests.support import SHARED
 
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the samples of the release are not here")
+pytestmark = pytest.mark.shared
 RELEASED = SHARED / "data/retrieval/released-shapes"
 
 

@@ -28,10 +28,11 @@ export const footnotes = (intervals: Maybe[]) =>
     .filter(([mark]) => intervals.some((interval) => interval?.mark === mark))
     .map(([, says]) => says);
 
-export function score(value: number | null | undefined, interval: Maybe) {
+/** A score; pointing at it tells the exact fraction and how its interval was made. */
+export function score(value: number | null | undefined, interval: Maybe, fraction?: string) {
   return h(
     "span",
-    { class: "score", title: aboutInterval(interval) },
+    { class: "score", title: [fraction, aboutInterval(interval)].filter(Boolean).join("; ") || null },
     percent(value),
     interval
       ? h(
