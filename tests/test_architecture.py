@@ -33,7 +33,7 @@ ARROWS = {
     "run": "benchmark endpoints.kinds errors lines metrics protocols records selection spending unseen version",
     "ask": "benchmark concurrency endpoints endpoints.kinds errors inputs protocols records run selection spending "
     "tables version",
-    "people": "benchmark errors inputs records run",
+    "people": "benchmark errors inputs metrics records run show",
     # what people use
     "show": "benchmark errors inputs metrics people proverbench protocols records run selection spending unseen "
     "version",

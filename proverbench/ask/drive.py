@@ -15,7 +15,7 @@ from proverbench.ask.executors.base import Asker, Executor, HasState
 from proverbench.ask.executors.local import LocalExecutor
 from proverbench.ask.executors.shards import take_back
 from proverbench.ask.pipeline import StageCount
-from proverbench.ask.prepare import Prepared
+from proverbench.ask.prepare import PreparedRun
 from proverbench.ask.reserve import Reserve, Share
 from proverbench.benchmark import benchmark_of
 from proverbench.endpoints.batch import BatchClients
@@ -153,7 +153,7 @@ class Driver:
     def __init__(
         self,
         path: Path | None,
-        prepared: Prepared | None = None,
+        prepared: PreparedRun | None = None,
         *,
         resume: bool,
         executor: Executor[Any] | None = None,

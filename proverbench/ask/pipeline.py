@@ -253,7 +253,7 @@ class Pipeline:
         for role in self._roles:
             if clients is not None and (role in batched or role in left):
                 client, found = clients.of(role), left.get(role, [])
-                self._batches[role] = lambda desk, client=client, found=found: Batches(desk, client, found)  # type: ignore[misc]
+                self._batches[role] = lambda stage, client=client, found=found: Batches(stage, client, found)  # type: ignore[misc]
 
     def stopping(self) -> bool:
         """True once nothing new is asked."""

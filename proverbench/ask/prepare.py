@@ -76,7 +76,7 @@ NO_ROLE = "none"
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRun:
     """A draft and the configuration that it will be run with."""
 
     draft: Draft
@@ -126,7 +126,7 @@ def batched_roles(wanted: str | None, roles: tuple[Role, ...], config: Config) -
     return tuple(role for role in roles if role in named)
 
 
-def prepare_new(task: Task, options: Options) -> Prepared:
+def prepare_new(task: Task, options: Options) -> PreparedRun:
     """Check everything that a new run needs.
 
     Raises:
@@ -155,7 +155,7 @@ def prepare_new(task: Task, options: Options) -> Prepared:
     if config is None or dataset is None or chosen is None or templates is None or identities is None:
         raise AssertionError("every missing part is a fault")
     draft = build_draft(task, options, config, dataset.sha256, chosen, templates, identities, given)
-    return Prepared(draft, config, batched or ())
+    return PreparedRun(draft, config, batched or ())
 
 
 class Selection(NamedTuple):
@@ -244,7 +244,7 @@ def build_draft(
 
 def prepare_rows(
     task: Task, rows: Sequence[Row], config: Config, options: Options, *, continued: Manifest | None = None
-) -> Prepared:
+) -> PreparedRun:
     """As :func:`prepare_new`, for rows that are in memory; their hash stands for the data file's.
 
     Args:
@@ -280,10 +280,10 @@ def prepare_rows(
     draft = build_draft(task, options, config, digest, selection, templates, identities, before=before)
     if continued is not None:
         draft = replace(draft, format_version=continued.format_version)
-    return Prepared(draft, config)
+    return PreparedRun(draft, config)
 
 
-def prepare_resumed(task: Task, path: Path, options: Options) -> Prepared:
+def prepare_resumed(task: Task, path: Path, options: Options) -> PreparedRun:
     """Check everything that continuing the run at ``path`` needs; what is not said is as it was.
 
     Raises:
@@ -294,7 +294,7 @@ def prepare_resumed(task: Task, path: Path, options: Options) -> Prepared:
         return _resumed(sources, task, options)
 
 
-def _resumed(sources: Sources, task: Task, options: Options) -> Prepared:
+def _resumed(sources: Sources, task: Task, options: Options) -> PreparedRun:
     path, manifest = sources.path, sources.manifest
     old, extent = manifest.identity, manifest.extent
     if "imported" in manifest.operation:
@@ -337,7 +337,7 @@ def _resumed(sources: Sources, task: Task, options: Options) -> Prepared:
     if given:
         identities["policy"] = old.roles["policy"]
     operation = _operation(config, options, saved) if _operates(options) else saved
-    return Prepared(
+    return PreparedRun(
         Draft(
             identity=msgspec.structs.replace(
                 old,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.ask.forewarn import forewarnings
-from proverbench.ask.prepare import Options, Prepared, is_repeated, prepare_new, prepare_resumed
+from proverbench.ask.prepare import Options, PreparedRun, is_repeated, prepare_new, prepare_resumed
 from proverbench.cli.common import EXIT_COMPLETE
 from proverbench.cli.estimate import print_estimate
 from proverbench.cli.streams import say
@@ -66,7 +66,7 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
     return execution.main(final=final, cancel=cancel)
 
 
-def _refuse_twice(prepared: Prepared) -> None:
+def _refuse_twice(prepared: PreparedRun) -> None:
     """The same command typed twice does not pay twice unasked.
 
     Raises:
