@@ -32,14 +32,14 @@ from cosmic_ray.operators.provider import OperatorProvider
 ROOT = Path(__file__).parents[1]
 
 MIRRORS: dict[str, tuple[str, ...]] = {
-    "lines": ("run/test_journal.py",),
+    "lines": ("run/test_journal_promises.py", "run/test_journal.py"),
     "records": ("run/test_records_derived.py", "run/test_reading.py"),
-    "metrics/arrays": ("metrics/test_arrays.py", "metrics/test_published.py"),
+    "metrics/arrays": ("metrics/test_arrays.py", "metrics/test_rates.py", "metrics/test_published.py"),
     "metrics/breakdown": ("metrics/test_breakdown.py",),
-    "metrics/checks": ("metrics/test_published.py", "metrics/test_arrays.py"),
-    "metrics/metric": ("metrics/test_published.py",),
-    "metrics/rates": ("metrics/test_published.py", "metrics/test_uncertainty.py"),
-    "metrics/registry": ("metrics/test_docs.py",),
+    "metrics/checks": ("metrics/test_checks.py",),
+    "metrics/metric": ("metrics/test_rates.py", "metrics/test_registry.py"),
+    "metrics/rates": ("metrics/test_rates.py", "metrics/test_published.py"),
+    "metrics/registry": ("metrics/test_registry.py",),
     "metrics/scores": ("metrics/test_published.py",),
     "metrics/voting": ("metrics/test_voting.py",),
     "protocols/basic_v1": ("protocols/test_basic_v1.py",),
@@ -50,7 +50,7 @@ MIRRORS: dict[str, tuple[str, ...]] = {
     "endpoints/limits": ("endpoints/test_limits.py",),
     "run/comparability": ("run/test_comparability.py",),
     "run/derive": ("run/test_records_derived.py",),
-    "run/journal": ("run/test_journal.py",),
+    "run/journal": ("run/test_journal_promises.py", "run/test_journal.py"),
     "run/reading": ("run/test_reading.py",),
 }
 """Module of the package → the tests that must notice, of the folder tests/."""
