@@ -37,7 +37,7 @@ from proverbench.run.journal import disk, now, storable
 from proverbench.run.session import Session
 
 if TYPE_CHECKING:
-    from proverbench.ask.pipeline import StageCount
+    from proverbench.ask.progress import StageCount
 
 E = TypeVar("E")
 T = TypeVar("T")

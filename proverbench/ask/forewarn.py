@@ -7,7 +7,7 @@ no steps. Said are sentences for people, by a dry run and at the start of a run.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from proverbench.ask.prepare import PreparedRun
+from proverbench.ask.parts import PreparedRun
 from proverbench.endpoints.classify import near_parameter
 from proverbench.protocols.basic_v1 import FIELDS
 from proverbench.records import GIVEN, PROTOCOL, CallLine, Role

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from proverbench.ask.forewarn import forewarnings, no_room
-from proverbench.ask.prepare import PreparedRun
+from proverbench.ask.parts import PreparedRun
 from proverbench.benchmark import benchmark_of
 from proverbench.endpoints.network import unreachable
 from proverbench.errors import ConfigError, InvalidReply

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.ask.forewarn import forewarnings
-from proverbench.ask.prepare import Options, PreparedRun, is_repeated, prepare_new, prepare_resumed
+from proverbench.ask.parts import Options, PreparedRun
+from proverbench.ask.prepare import is_repeated, prepare_new
+from proverbench.ask.resume import prepare_resumed
 from proverbench.cli.common import EXIT_COMPLETE
 from proverbench.cli.estimate import print_estimate
 from proverbench.cli.streams import say

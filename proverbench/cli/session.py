@@ -9,7 +9,7 @@ from pathlib import Path
 
 from proverbench.ask.drive import Driver, Listener
 from proverbench.ask.executors.spread import RayExecutor
-from proverbench.ask.prepare import PreparedRun
+from proverbench.ask.parts import PreparedRun
 from proverbench.benchmark import benchmark_of
 from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE
 from proverbench.cli.progress import Display

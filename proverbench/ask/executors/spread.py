@@ -17,7 +17,8 @@ from proverbench.ask.executors.cluster import Cluster, Member, Watched
 from proverbench.ask.executors.messages import Order, Report, ShardReport, Share
 from proverbench.ask.executors.shards import Absorber, Shard, is_free, make_shards
 from proverbench.ask.executors.shares import divide, portions
-from proverbench.ask.pipeline import GRACE_S, Progress, StageCount
+from proverbench.ask.pipeline import GRACE_S
+from proverbench.ask.progress import Progress, StageCount
 from proverbench.endpoints.batch import BatchClients
 from proverbench.errors import ConfigError, JournalError, ProverBenchError
 from proverbench.inputs.config import Config
