@@ -6,6 +6,7 @@ from contextlib import aclosing
 from typing import TypeVar
 
 from proverbench.ask.batching import Batches
+from proverbench.ask.cache_first import CacheFirst
 from proverbench.ask.judging import Event, ToJudge, grade_judgments, judge_proofs
 from proverbench.ask.progress import Progress, StageCount
 from proverbench.ask.reserve import Afford
@@ -59,6 +60,15 @@ class _Stage:
         self.count = pipeline.progress.stages[role]
         self.leaving = pipeline.leaving
         self._watch = watch(pipeline.session.sources, role)
+        self._cache_first: CacheFirst | None = None
+        if role == "verifier" and caller is not None and caller.cache_first:
+            self._cache_first = CacheFirst(
+                pipeline.session.sources.plan.repeats,
+                stopping=pipeline.stopping,
+                acquire=lambda held: caller.acquire(Priority.HELD if held else self._priority),
+                release=caller.release,
+                tell=pipeline.tell,
+            )
         self.batches = None if batches is None else batches(self)
 
     @property
@@ -95,6 +105,9 @@ class _Stage:
         self.count.answered += 1
         self.count.got += 1
         self.count.valid += reason is None
+        if self._cache_first is not None:
+            first = job.request.begun is not None
+            self._cache_first.answered(job.number, line.usage, first=first)
         if self._watch.armed:
             self._pipeline.heed(self.role, self._watch.answered(line, reason, outcome.reply.context))
             if (finding := self._watch.finding()) is not None:
@@ -113,7 +126,9 @@ class _Stage:
             await self._ask(job)
             return result(job.number)
 
-        return bounded_map(source, work, acquire=self._acquire, polite=self._polite)
+        if self._cache_first is None:
+            return bounded_map(source, work, acquire=self._acquire, polite=self._polite)
+        return bounded_map(self._cache_first.order(source), work, acquire=_taken, polite=self._polite)
 
     async def _acquire(self) -> bool:
         assert self._caller is not None
@@ -151,8 +166,15 @@ class _Stage:
                 raise
         finally:
             pipeline.asking.discard(task)
+            if job.request.begun is not None:
+                job.request.begun()
             if reserved is not None and pipeline.afford is not None:
                 pipeline.afford.settle(reserved)
+
+
+async def _taken() -> bool:
+    """The slot was taken before."""
+    return True
 
 
 class Pipeline:
