@@ -14,7 +14,8 @@ from proverbench.benchmark import benchmark_of
 from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE
 from proverbench.cli.progress import Display
 from proverbench.cli.scores import print_scores
-from proverbench.cli.signals import EXIT_OF_SIGNAL, StopSignals, say_stopped
+from proverbench.cli.signals import EXIT_OF_SIGNAL, say_stopped
+from proverbench.cli.stop_signals import StopSignals
 from proverbench.cli.streams import say
 from proverbench.errors import JournalError
 from proverbench.records import GIVEN, Summary
