@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
 
 from proverbench.ask.sampling import Job
 from proverbench.concurrency import Ready
+from proverbench.endpoints.audit import Remarks
 from proverbench.endpoints.base import CONNECT_ATTEMPTS, Answered, ConnectError, Outcome, Reply, Unanswered
 from proverbench.endpoints.batch import CANCELLED, EXPIRED, BatchClient, BatchState, UnknownBatchError
 from proverbench.endpoints.retry import wait_s
@@ -142,6 +143,8 @@ class Batches:
     """Whether the provider has answered anything in this session."""
 
     def __post_init__(self) -> None:
+        client = self.client
+        self._remarks = Remarks(client.name, client.normal_stops, client.missing_finish_accepted, self.stage.tell)
         self._remotes |= {batch.remote for batch in self.open_ones if batch.remote is not None}
 
     async def ask_all(
@@ -436,7 +439,9 @@ class Batches:
                 if isinstance(result.outcome, Reply):
                     failed.pop(number, None)
                     attempts = self._attempts[number] + 1
-                    stage.keep(stage.job(number), Answered(result.outcome, 0.0, attempts), batch=batch.id)
+                    job = stage.job(number)
+                    stage.keep(job, Answered(result.outcome, 0.0, attempts), batch=batch.id)
+                    self._remarks.see(stage.role, len(job.request.prompt), result.outcome)
                 else:
                     failed[number] = result.outcome
         return failed
