@@ -51,7 +51,7 @@ def render_page(
         script: The page's own JavaScript, run after the shell's; draws everything into the element ``main``.
         style: CSS beside the shell's.
         chunks: JSON values that are unpacked only when looked at: ``await PB.chunk(0)``.
-        math: Whether to carry KaTeX (0.65 MB).
+        math: Whether to carry KaTeX (0.65 MB) and markdown-it (0.13 MB).
         plots: Whether to carry D3 and Observable Plot (0.5 MB).
         description: One sentence for search engines and link previews.
 
@@ -152,6 +152,7 @@ class _Library(NamedTuple):
 
 def _libraries(*, math: bool, plots: bool) -> Iterator[_Library]:
     if math:
+        yield _Library("prose", [], [page_file("markdown.js")], [])
         yield _Library("math", [katex_css()], [asset("katex.min.js").decode()], [])
     if plots:
         scripts = [asset("d3.min.js").decode(), asset("plot.umd.min.js").decode()]
