@@ -185,10 +185,10 @@ class Spending:
     @property
     def sd_usd(self) -> float:
         """Standard deviation of what a call cost, in US dollars; 0 of fewer than two."""
-        if self.told < 2:
+        if self.calls_with_usage < 2:
             return 0.0
         total = cost(self.usage, self.prices).usd
-        return math.sqrt(max(0.0, self.squares - total * total / self.told) / (self.told - 1))
+        return math.sqrt(max(0.0, self.squares - total * total / self.calls_with_usage) / (self.calls_with_usage - 1))
 
     def forecast(self, calls_wanted: int) -> Cost | None:
         """The cost when ``calls_wanted`` calls are answered, if the rest cost as much on average; None before any."""
