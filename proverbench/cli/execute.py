@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.ask.forewarn import forewarnings
-from proverbench.ask.prepare import Options, Prepared, is_repeated, prepare_new, prepare_resumed
+from proverbench.ask.parts import Options, PreparedRun
+from proverbench.ask.prepare import is_repeated, prepare_new
+from proverbench.ask.resume import prepare_resumed
 from proverbench.cli.accepting import accept
 from proverbench.cli.common import EXIT_COMPLETE
 from proverbench.cli.estimate import print_estimate
@@ -73,7 +75,7 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
     return execution.main(final=final, cancel=cancel)
 
 
-def _refuse_twice(prepared: Prepared) -> None:
+def _refuse_twice(prepared: PreparedRun) -> None:
     """The same command typed twice does not pay twice unasked.
 
     Raises:

@@ -37,6 +37,8 @@ SEAL = "seal.json"
 LOCK = ".lock"
 SYNC_INTERVAL_S = 1.0
 _CHUNK = 1 << 20
+_BLOCK = 1 << 18
+"""So much is read at once where one call after another is wanted."""
 _MAX_DEPTH = 32
 _MOST_FAULTS = 20
 """So many faults of a file are named."""
@@ -207,6 +209,10 @@ class CallsReader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._block = (0, b"")
+        """What :meth:`call_at` read last, and its offset."""
+        self._next = -1
+        """Offset behind the latest line that it read."""
         self._lost: set[int] = set()
         self._examined = 0
         """Where the first line begins that was not looked at."""
@@ -269,22 +275,31 @@ class CallsReader:
 
     def call_at(self, offset: int) -> CallLine:
         """The call line that begins at ``offset``."""
-        size = 16 << 10
-        while True:
-            raw = os.pread(self._fd, size, offset)
-            end = raw.find(b"\n")
-            if end >= 0:
-                break
-            if len(raw) < size:
-                raise JournalError(f"{self.path}: no whole line at byte {offset}; the file was changed meanwhile")
-            size *= 4
         try:
-            line = _decode_line(raw[:end])
+            line = _decode_line(self._line_at(offset))
         except (msgspec.DecodeError, UnicodeDecodeError):
             line = None
         if not isinstance(line, CallLine):
             raise JournalError(f"{self.path}: no call at byte {offset}; the file was changed meanwhile")
         return line
+
+    def _line_at(self, offset: int) -> bytes:
+        """The line that begins at ``offset``; calls that stand one behind the other are read many at a time."""
+        start, block = self._block
+        at = offset - start
+        if 0 <= at < len(block) and (end := block.find(b"\n", at)) >= 0:
+            self._next = start + end + 1
+            return block[at:end]
+        size = _BLOCK if offset == self._next else 16 << 10
+        while True:
+            raw = os.pread(self._fd, size, offset)
+            end = raw.find(b"\n")
+            if end >= 0:
+                self._block, self._next = (offset, raw), offset + end + 1
+                return raw[:end]
+            if len(raw) < size:
+                raise JournalError(f"{self.path}: no whole line at byte {offset}; the file was changed meanwhile")
+            size *= 4
 
     def ledger(self, plan: Plan) -> Ledger:
         """The state of every call of ``plan``.
