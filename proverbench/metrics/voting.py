@@ -12,13 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proverbench.metrics.arrays import JudgmentArrays
-from proverbench.metrics.comparison import difference_interval
+from proverbench.metrics.comparison import difference
+from proverbench.metrics.inference import interval
 from proverbench.metrics.metric import harmonic_mean
 from proverbench.metrics.rates import Floats, Function, RateTable, each_itself, sums_by_problem, table_of
-from proverbench.metrics.uncertainty import RESAMPLES, SEED, intervals, significant
+from proverbench.metrics.uncertainty import intervals, significant
 
 FOLDS = 5
 """Folds of the threshold search."""
+SEED = 20260711
+"""Which problems are in which fold."""
 
 
 def majority(repeats: int) -> int:
@@ -63,8 +66,6 @@ def voting_curve(
     arrays: JudgmentArrays,
     *,
     cost: "Cost | None" = None,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
 ) -> list[dict[str, Any]]:
     """The score under every rule k of r, for every r up to R.
 
@@ -75,8 +76,6 @@ def voting_curve(
     Args:
         arrays: One split.
         cost: What a proof and a judgment cost; adds ``cost`` to each row, the expected cost of the whole split.
-        resamples: Bootstrap resamples for the intervals.
-        seed: Their seed.
 
     Returns:
         One row for each (r, k, metric), r and k ascending: ``r``, ``k``, ``rules``, ``metric`` (``acceptance`` in
@@ -87,7 +86,7 @@ def voting_curve(
     names = ("acceptance",) if arrays.task == "prover" else ("tpr", "tnr", "bal_f1")
     table = _voting_table(arrays, pairs)
     point = table.point()
-    found = intervals(table, resamples=resamples, seed=seed)
+    found = intervals(table)
     rows = []
     for r, k in pairs:
         for name in names:
@@ -126,16 +125,12 @@ class Cost:
         return self.per_proof * len(arrays.keys) + self.per_judgment * drawn * judged
 
 
-def pass_at_k(
-    arrays: JudgmentArrays, ks: Sequence[int] | None = None, *, resamples: int = RESAMPLES, seed: int = SEED
-) -> list[dict[str, Any]]:
+def pass_at_k(arrays: JudgmentArrays, ks: Sequence[int] | None = None) -> list[dict[str, Any]]:
     """Unbiased pass@k, a proof passing when all R judgments accept it.
 
     Args:
         arrays: One ProverBench split.
         ks: Which k; every k up to S if None.
-        resamples: Bootstrap resamples for the intervals.
-        seed: Their seed.
 
     Returns:
         One row for each k: ``k``, ``value`` in [0, 1], ``interval``; where k is not in 1..S or there are no problems,
@@ -156,7 +151,7 @@ def pass_at_k(
         items=possible.sum(axis=0) * [samples // k for k in usable],  # draws of k that share no sample
         metrics=each_itself(f"pass@{k}" for k in usable),
     )
-    point, found = table.point(), intervals(table, resamples=resamples, seed=seed)
+    point, found = table.point(), intervals(table)
     rows: list[dict[str, Any]] = []
     for k in wanted:
         if k in usable:
@@ -190,7 +185,6 @@ def best_threshold(
     arrays: JudgmentArrays,
     *,
     folds: int = FOLDS,
-    resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> dict[str, Any]:
     """The k for which "at least k of R accept" agrees best with the human labels, and what that honestly gains.
@@ -201,14 +195,13 @@ def best_threshold(
     Args:
         arrays: One VerifierBench split.
         folds: Number of folds; fewer when there are fewer problems.
-        resamples: Bootstrap resamples for the interval (given the choices).
-        seed: Seed of the folds and the bootstrap.
+        seed: Seed of the folds.
 
     Returns:
         ``r`` (= R), ``k`` (chosen on everything, for later use), ``chosen`` (k of each fold), ``value`` (bal_f1 on
         folds that did not choose), ``interval``, ``in_sample`` (bal_f1 of k where it was chosen: too high),
         ``majority`` and ``pessimistic`` (bal_f1 of these rules on the same proofs), ``gain`` (over majority) with
-        ``gain_interval``. ``value`` is None, with ``reason``, where a class is absent or there is one problem.
+        ``gain_interval``; intervals take the choices as given. ``value`` is None, with ``reason``, where a class is absent or there is one problem.
     """
     repeats = arrays.repeats
     table = _voting_table(arrays, [(repeats, k) for k in range(1, repeats + 1)])
@@ -257,12 +250,12 @@ def best_threshold(
         "k": overall,
         "chosen": chosen,
         "value": significant(point["honest"]),
-        "interval": intervals(rules, resamples=resamples, seed=seed)["honest"],
+        "interval": intervals(rules)["honest"],
         "in_sample": significant(point["in_sample"]),
         "majority": significant(point["majority"]),
         "pessimistic": significant(point["pessimistic"]),
         "gain": significant(point["honest"] - point["majority"]),
-        "gain_interval": difference_interval(rules, "honest", rules, "majority", resamples=resamples, seed=seed),
+        "gain_interval": interval(*difference(rules, "honest", rules, "majority")),
         "folds": count,
         "seed": seed,
     }

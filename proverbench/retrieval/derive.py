@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from proverbench.metrics.rates import RateTable
-from proverbench.metrics.uncertainty import RESAMPLES, SEED, resample_weights, significant
+from proverbench.metrics.rates import RateTable, each_itself
+from proverbench.metrics.uncertainty import significant
 from proverbench.retrieval.metrics import CURVES, SCALARS, SUMMARY_KS, Floats, QueryScores, macro_mean, score_queries
 from proverbench.retrieval.records import GoldQuery, Positions, RunManifest
+from proverbench.retrieval.resampling import RESAMPLES, SEED, resample_weights
 
 HEADLINE = ("nDCG@10", "R@10", "MRR", "MAP")
 """What breakdowns and comparisons list first."""
@@ -167,7 +168,7 @@ class QueryTable:
         counts = np.bincount(of, minlength=size).astype(np.float64)
         defined = ~np.isnan(self.values).any(axis=0)
         possible = counts[:, None] * defined
-        return RateTable(tuple(self.names), earned, possible, possible.sum(axis=0), {})
+        return RateTable(tuple(self.names), earned, possible, possible.sum(axis=0), each_itself(self.names))
 
     def intervals(self, unit: str) -> dict[str, dict[str, float | None]]:
         """Return the 95 % percentile-bootstrap interval of every metric, resampling ``unit``.

@@ -1,0 +1,171 @@
+"""Strata of verdict patterns, and what a sample of labelled proofs says of all (docs/metrics.md, "Labels"). Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proverbench.metrics.arrays import JudgmentArrays
+from proverbench.metrics.rates import table_of
+from proverbench.metrics.summaries import Floats, Summary
+from proverbench.metrics.uncertainty import significant
+
+NAMES = ("none", "some", "all")
+"""How many of a proof's judgments validly accept it."""
+THREE_STRATA_FROM = 4
+"""With so many repeats "some accept" is a stratum of its own; with fewer it belongs to "none": the rule rejects."""
+LEAST = 10
+"""A stratum gets so many labels at least, if it has so many proofs."""
+
+
+def strata_of(accepts: NDArray[np.int64], repeats: int) -> NDArray[np.int64]:
+    """Index into NAMES of each proof.
+
+    Args:
+        accepts: Valid acceptances of each, shape (P,).
+        repeats: R.
+    """
+    some = 1 if repeats >= THREE_STRATA_FROM else 0
+    found: NDArray[np.int64] = np.where(accepts == repeats, 2, np.where(accepts > 0, some, 0))
+    return found
+
+
+def allocate(sizes: Sequence[int], labels: int, *, equal: bool = False) -> list[int]:
+    """How many proofs of each stratum to label.
+
+    Args:
+        sizes: N_s, the proofs of each.
+        labels: L, at most their sum.
+        equal: As many of each, to count a judge's false acceptances; otherwise in proportion, with at least 10 each.
+
+    Returns:
+        L_s, which add up to L; none above N_s. Where L does not suffice for the floors, they shrink alike.
+
+    Raises:
+        ValueError: If there are fewer proofs than labels.
+    """
+    total = sum(sizes)
+    if labels > total:
+        raise ValueError(f"{total} proofs, fewer than the {labels} to choose")
+    used = [size for size in sizes if size]
+    floors = [0 if equal else min(LEAST, size, labels // max(len(used), 1)) for size in sizes]
+    weights = [float(bool(size)) if equal else float(size) for size in sizes]
+    found = list(floors)
+    while (left := labels - sum(found)) > 0:
+        # What a stratum should have, less what it has; ties go to the earlier one.
+        scale = labels / sum(w for w, f, size in zip(weights, found, sizes, strict=True) if f < size)
+        lacks = [w * scale - f if f < size else -np.inf for w, f, size in zip(weights, found, sizes, strict=True)]
+        whole = [max(0, min(int(lack), size - f)) for lack, f, size in zip(lacks, found, sizes, strict=True)]
+        if 0 < sum(whole) <= left:
+            found = [f + more for f, more in zip(found, whole, strict=True)]
+        else:
+            found[int(np.argmax(lacks))] += 1
+    return found
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Human labels of some of a run's own proofs, and how those were drawn."""
+
+    correct: Mapping[str, bool]
+    """By proof key, whether a human found the proof correct."""
+    probability: Mapping[str, float] = field(default_factory=dict)
+    """By proof key, the chance with which it was drawn; empty for a simple random draw."""
+
+    def simple(self) -> bool:
+        """Whether every proof had the same chance."""
+        return len({round(self.probability.get(key, 0.0), 9) for key in self.correct}) <= 1
+
+    def mask(self, run: JudgmentArrays) -> NDArray[np.bool_]:
+        """Which proofs of a run are labelled, shape (P,)."""
+        return np.array([key in self.correct for key in run.keys], dtype=np.bool_)
+
+    def human(self, run: JudgmentArrays) -> NDArray[np.bool_]:
+        """Which proofs people found correct, shape (P,); False where there is no label."""
+        return np.array([self.correct.get(key, False) for key in run.keys], dtype=np.bool_)
+
+    def weights(self, run: JudgmentArrays) -> Floats:
+        """1 over the inclusion probability of labelled proofs, 0 for others, shape (P,)."""
+        if self.simple():
+            return self.mask(run).astype(np.float64)
+        return np.array([1 / self.probability[key] if key in self.correct else 0.0 for key in run.keys])
+
+
+@dataclass(frozen=True)
+class Strata:
+    """The post-stratified estimate of one run."""
+
+    summary: Summary
+    """The share of judged proofs, the shares of all strata but the last, and the strata's label rates."""
+    names: tuple[str, ...]
+    shares: tuple[float, ...]
+    rates: tuple[float, ...]
+    labelled: tuple[int, ...]
+    judged: float
+
+    @property
+    def g(self) -> Callable[..., float]:
+        """The estimate as a function of the rates of ``summary``."""
+        last = len(self.names) - 1
+
+        def estimate(judged: float, *rest: float) -> float:
+            shares = [*rest[:last], 1 - sum(rest[:last])]
+            return judged * sum(w * p for w, p in zip(shares, rest[last:], strict=True))
+
+        return estimate
+
+    def value(self) -> float:
+        """The estimate."""
+        return self.g(self.judged, *self.shares[:-1], *self.rates)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The strata, for people."""
+        columns = zip(self.names, self.shares, self.labelled, self.rates, strict=True)
+        return [
+            {"stratum": name, "share": significant(share), "labelled": count, "correct": significant(rate)}
+            for name, share, count, rate in columns
+        ]
+
+
+def stratified(run: JudgmentArrays, labels: Labelled) -> Strata:
+    """Post-stratify labels by the judge's verdicts.
+
+    A stratum in which nothing is labelled is taken together with the one before it (the first: with the next).
+    """
+    judged, labelled = run.generated, labels.mask(run)
+    index = strata_of(run.accepts, run.repeats)
+    groups: list[list[int]] = []
+    for k in range(len(NAMES)):
+        if not (judged & (index == k)).any():
+            continue
+        if (groups and not (labelled & np.isin(index, [k])).any()) or (
+            groups and not (labelled & np.isin(index, groups[-1])).any()
+        ):
+            groups[-1].append(k)
+        else:
+            groups.append([k])
+    weights, human = labels.weights(run), labels.human(run)
+    one = np.ones(len(run.keys))
+    members = [judged & np.isin(index, group) for group in groups]
+    names = tuple("+".join(NAMES[k] for k in group) for group in groups)
+    columns: list[tuple[str, NDArray[Any], NDArray[Any]]] = [("judged", judged, one)]
+    columns += [(f"share {name}", inside, judged) for name, inside in zip(names, members, strict=True)]
+    columns += [
+        (f"rate {name}", weights * (inside & human), weights * inside)
+        for name, inside in zip(names, members, strict=True)
+    ]
+    counts = [int((labelled & inside).sum()) for inside in members]
+    items = [len(run.keys), *[int(judged.sum())] * len(names), *counts]
+    table = table_of(columns, run, items=items)
+    point = table.point()
+    kept = [0, *range(1, len(names)), *range(1 + len(names), 1 + 2 * len(names))]
+    return Strata(
+        summary=table.summary().only(kept),
+        names=names,
+        shares=tuple(point[f"share {name}"] for name in names),
+        rates=tuple(point[f"rate {name}"] for name in names),
+        labelled=tuple(counts),
+        judged=point["judged"],
+    )
