@@ -16,6 +16,7 @@ help:
 	@echo "make torture  the long tests: many kills, large runs"
 	@echo "make bench    speed and memory, as ratios in one run (docs/performance.md)"
 	@echo "make format   rewrite the code in its format"
+	@echo "make page     check and bundle the page's scripts with npm (developers)"
 	@echo "make assets   fetch the report page's libraries anew with npm (developers)"
 	@echo "make clean    remove .venv and caches"
 
@@ -76,6 +77,14 @@ bench: $(VENV)/installed-dev
 .PHONY: assets
 assets: $(VENV)/installed
 	$(BIN)/python -m proverbench.show.report.refresh
+
+# For developers who change the page's scripts (proverbench/show/report/script); needs npm. The built files are committed.
+SCRIPT := proverbench/show/report/script
+.PHONY: page
+page:
+	npm ci --prefix $(SCRIPT) --silent
+	npm run --prefix $(SCRIPT) --silent check
+	npm run --prefix $(SCRIPT) --silent build
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

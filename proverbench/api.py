@@ -5,23 +5,17 @@ To leave one early, hold it in ``contextlib.aclosing``: that ends its calls and 
 
 import tempfile
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from pathlib import Path
 
-from proverbench.ask.executors.shards import take_back
-from proverbench.ask.pipeline import Pipeline
-from proverbench.ask.prepare import DEFAULT_REPEATS, Options, Prepared, prepare_rows
-from proverbench.endpoints.base import Caller
-from proverbench.endpoints.batch import BatchClients
-from proverbench.endpoints.factory import close_callers, open_callers
-from proverbench.errors import ConfigError, ProverBenchError
+from proverbench.ask.drive import Driver
+from proverbench.ask.prepare import Options, prepare_rows
+from proverbench.benchmark import BENCHMARKS
+from proverbench.errors import ConfigError
 from proverbench.inputs.config import Config, load_config
-from proverbench.records import CallLine, Manifest, Problem, Proof, ProofRecord, Role, Row, Task
+from proverbench.records import Manifest, Problem, Proof, ProofRecord, Role, Row, Task
 from proverbench.run.derive import build_record
-from proverbench.run.folder import begin_derived, update_derived, write_derived
-from proverbench.run.session import Session
 from proverbench.run.sources import MANIFEST, read_manifest
-from proverbench.spending.budget import Spent
 
 
 def run_prover(
@@ -29,7 +23,7 @@ def run_prover(
     config: Config | Path | str,
     *,
     samples: int = 1,
-    verifier_repeats: int = DEFAULT_REPEATS["prover"],
+    verifier_repeats: int = BENCHMARKS["prover"].repeats,
     use_reference_solution: bool = True,
     neutralise: bool = True,
     generation_prompt: Path | None = None,
@@ -74,7 +68,7 @@ def run_verifier(
     proofs: Sequence[Proof],
     config: Config | Path | str,
     *,
-    verifier_repeats: int = DEFAULT_REPEATS["verifier"],
+    verifier_repeats: int = BENCHMARKS["verifier"].repeats,
     meta: bool = False,
     use_reference_solution: bool = False,
     neutralise: bool = True,
@@ -130,75 +124,21 @@ async def _run(
             raise ConfigError(f"{name} is {value!r}; give an integer of at least 1")
     checked = config if isinstance(config, Config) else load_config(config)
     prepared = prepare_rows(task, rows, checked, options, continued=_manifest_of(folder))
-    if folder is not None:
-        async with aclosing(_records(prepared, Path(folder))) as records:
+    with nullcontext(folder) if folder is not None else tempfile.TemporaryDirectory(prefix="proverbench-") as place:
+        path = Path(place)
+        async with (
+            Driver(path, prepared, resume=(path / MANIFEST).exists()) as driver,
+            aclosing(_records(driver)) as records,
+        ):
             async for record in records:
                 yield record
-        return
-    with tempfile.TemporaryDirectory(prefix="proverbench-") as scratch:
-        async with aclosing(_records(prepared, Path(scratch))) as records:
-            async for record in records:
-                yield record
 
 
-async def _records(prepared: Prepared, path: Path) -> AsyncGenerator[ProofRecord, None]:
-    roles = list(prepared.draft.identity.roles)
-    session = await _resumed(path, prepared) if (path / MANIFEST).exists() else None
-    clients = BatchClients(prepared.config)
-    opened: dict[str, Caller] = {}
-    try:
-        opened = await open_callers(
-            prepared.config,
-            roles,
-            concurrency=prepared.draft.operation.get("concurrency"),
-            answered_before={role: session.sources.ledger.count(role) for role in roles if session},
-        )
-        if session is None:
-            session = Session.create(path, prepared.draft, on_start=begin_derived)
-        else:
-            session.grow(prepared.draft)
-        session.reopen_closed()
-        spent = Spent.of(session.sources)
-
-        def heed_budget(line: CallLine | None = None) -> None:
-            if line is not None:
-                spent.add(line)
-            exceeded = spent.budget.exceeded()
-            if exceeded is not None:
-                pipeline.stop(f"budget: {exceeded.words}")
-
-        pipeline = Pipeline(session, {role: opened[role] for role in roles}, heed_budget, clients=clients)
-        heed_budget()  # what earlier sessions spent may be all there is
-        reason = "left"
-        try:
-            async with aclosing(pipeline.run()) as proofs:
-                async for proof in proofs:
-                    yield build_record(session.sources, proof)
-            reason = "done"
-            if pipeline.fault is not None:
-                raise pipeline.fault
-        except ProverBenchError as exc:
-            reason = f"fatal: {exc}"
-            raise
-        finally:
-            await session.stop(pipeline.reason or reason)
-            (write_derived if session.started else update_derived)(session.sources)
-    finally:
-        try:
-            await clients.aclose()
-            await close_callers(opened)
-        finally:
-            if session is not None:
-                session.release()
-
-
-async def _resumed(path: Path, prepared: Prepared) -> Session:
-    session = Session(path, on_start=begin_derived)
-    try:
-        if await take_back(session):
-            write_derived(session.sources)
-        session.check_growth(prepared.draft)
-    except BaseException:
-        session.release()
-        raise
-    return session
+async def _records(driver: Driver) -> AsyncGenerator[ProofRecord, None]:
+    if driver.lacks_anything():
+        await driver.begin()
+    async with aclosing(driver.ask()) as proofs:
+        async for proof in proofs:
+            yield build_record(driver.session.sources, proof)
+    if driver.fault is not None:
+        raise driver.fault

@@ -9,6 +9,7 @@
     ├── EndpointError            the provider: one attempt of one call failed
     │   ├── TransientError       worth another attempt: network, 408, 409, 425, 429, 5xx, a broken body
     │   │   ├── RateLimitedError     429 or overload: the endpoint as a whole should slow down
+    │   │   ├── ServerEndedError     a reply that the server broke off: no answer, though it came with a 200
     │   │   └── AttemptTimeoutError  abandoned after waiting; the provider may bill it
     │   ├── CallFailedError      another attempt would not help; the call is unanswered
     │   └── FatalEndpointError   would hit every call; the run stops (exit 1)
@@ -21,6 +22,7 @@ the exit code above (``proverbench/cli/common.py``); a run that a fault stops sa
 """
 
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 
 class ProverBenchError(Exception):
@@ -66,11 +68,22 @@ class EndpointError(ProverBenchError):
         self.status = status
 
 
+class Partial(NamedTuple):
+    """What came of a reply that was broken off; the provider bills it."""
+
+    finish_reason: str | None
+    text_chars: int
+    usage: dict[str, Any] | None
+    """Token counts as they were told; None when they were not."""
+
+
 class TransientError(EndpointError):
     """Another attempt may succeed.
 
     Attributes:
         retry_after_s: The provider's hint in seconds, already made sane, or None.
+        asked_s: What it asked for, where that is longer than anybody waits; else None.
+        partial: What came before the reply was broken off; None when no reply had begun.
     """
 
     def __init__(
@@ -80,9 +93,17 @@ class TransientError(EndpointError):
         kind: str,
         status: int | None = None,
         retry_after_s: float | None = None,
+        asked_s: float | None = None,
+        partial: Partial | None = None,
     ) -> None:
         super().__init__(message, kind=kind, status=status)
         self.retry_after_s = retry_after_s
+        self.asked_s = asked_s
+        self.partial = partial
+
+
+class ServerEndedError(TransientError):
+    """A reply that the server, not the model, ended. Always has a ``partial``."""
 
 
 class RateLimitedError(TransientError):

@@ -10,18 +10,12 @@ Machine-written lines are msgspec structs, because a run has up to millions of t
 what people write (configs, data rows) is checked by pydantic models in config.py and data.py.
 """
 
-from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 Task = Literal["prover", "verifier"]
 Role = Literal["policy", "verifier", "meta"]
-
-BENCHMARKS: Mapping[str, str] = {"prover": "ProverBench", "verifier": "VerifierBench"}
-"""Task → the name that people know it by."""
-RUN_COMMANDS: Mapping[str, str] = {"prover": "proverbench run", "verifier": "verifierbench"}
-"""Task → the command that makes and resumes its runs."""
 
 LEVEL_SCORES: dict[str, float] = {
     "EXACT_MATCH": 1.0,
@@ -230,19 +224,38 @@ class CallLine(CallFacts, kw_only=True, tag_field="type", tag="call"):
 
 
 class AttemptLine(msgspec.Struct, kw_only=True, tag_field="type", tag="attempt"):
-    """A call that ended unanswered, in calls.jsonl."""
+    """A call that ended unanswered, or one attempt of a call whose reply was broken off, in calls.jsonl."""
 
     role: Role
     id: str
     sample: int = 0
     repeat: int = 0
     error: str = ""
-    """Short stable word, e.g. ``timeout``, ``http_503``, ``cancelled``."""
+    """Short stable word, e.g. ``timeout``, ``http_503``, ``cancelled``, ``server_ended:abort``."""
     message: str = ""
     status: int | None = None
     attempts: int = 1
+    """Attempts of the call. 0: one attempt whose reply was broken off; the line that ends the call counts it."""
     abandoned: int = 0
     at: str = ""
+    finish_reason: str | None = None
+    """Of a reply that was broken off, like the next two."""
+    text_chars: int | None = None
+    """Length of what came of its text, in characters; None where no reply had begun."""
+    usage: dict[str, Any] | None = None
+    """Token counts, where they were told; they count as spent."""
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether this is a reply that began and was broken off: it was paid for."""
+        return self.text_chars is not None
+
+    @property
+    def what(self) -> str:
+        """What it is, in a word or two."""
+        if self.attempts == 0:
+            return f"broken off after {self.text_chars or 0:,} characters"
+        return f"unanswered after {self.attempts:,} attempt{'s' if self.attempts != 1 else ''}"
 
 
 class SessionLine(msgspec.Struct, kw_only=True, tag_field="type", tag="session"):

@@ -135,6 +135,10 @@ class Desk(Protocol):
         """Append what a call came to."""
         ...
 
+    def broken(self, job: Job, exc: TransientError) -> None:
+        """Append what came of a reply that was broken off."""
+        ...
+
     def fail(self, fault: ProverBenchError) -> None:
         """End the run for a fault."""
         ...
@@ -499,6 +503,8 @@ class Batches:
         fatal = next((exc for exc in errors.values() if isinstance(exc, FatalEndpointError)), None)
         over = _Over(answered, [])
         for number, exc in errors.items():
+            if isinstance(exc, TransientError) and exc.partial is not None:
+                self.desk.broken(self.desk.job(number), exc)
             self._attempts[number] += 1
             attempts = self._attempts[number]
             lasting = isinstance(exc, CallFailedError) and not (exc.kind == CANCELLED and cancelled_before)

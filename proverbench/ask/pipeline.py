@@ -13,7 +13,14 @@ from proverbench.concurrency import Ready, bounded_map
 from proverbench.endpoints.base import Caller, Outcome, Priority, Request, Unanswered
 from proverbench.endpoints.batch import BatchClients
 from proverbench.endpoints.seeds import call_seed
-from proverbench.errors import EndpointError, FatalEndpointError, InvalidReply, JournalError, ProverBenchError
+from proverbench.errors import (
+    EndpointError,
+    FatalEndpointError,
+    InvalidReply,
+    JournalError,
+    ProverBenchError,
+    TransientError,
+)
 from proverbench.protocols.prompts import Rendered, prompt_sha256
 from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, RoleIdentity
 from proverbench.run.extent import ROLES
@@ -70,7 +77,7 @@ class Progress:
     stages: dict[Role, StageCount] = field(default_factory=dict)
 
 
-OnAnswer = Callable[[CallLine], None]
+OnAnswer = Callable[[CallLine | AttemptLine], None]
 Tell = Callable[[str], None]
 BatchesOf = Callable[["_Stage"], Batches]
 
@@ -105,6 +112,10 @@ class _Stage:
 
     def job(self, number: int) -> Job:
         return self._pipeline.job(self.role, number)
+
+    def broken(self, job: Job, exc: TransientError) -> None:
+        """Append what came of a reply that was broken off."""
+        self._pipeline.broken(job.request.key, exc)
 
     def keep(self, job: Job, outcome: Outcome, *, batch: str | None = None) -> None:
         """Append what a call came to, parse it, and count it."""
@@ -149,7 +160,7 @@ class _Stage:
         outcome: Outcome | None = None
         try:
             pipeline.session.start()
-            outcome = await self._caller.call(job.request)
+            outcome = await self._caller.call(job.request, lambda exc: self.broken(job, exc))
             self.keep(job, outcome)
         except (FatalEndpointError, JournalError) as exc:
             pipeline.fail(exc)
@@ -170,7 +181,8 @@ class Pipeline:
     Args:
         session: The run, open for writing.
         callers: Role → its endpoint; roles that share an endpoint share the caller.
-        on_answer: Told of every answer after it is saved, e.g. to add up its cost; may call :meth:`stop`.
+        on_answer: Told of every answer, and of every reply that was broken off, after it is saved, e.g. to add up its
+            cost; may call :meth:`stop`.
         clients: The endpoints' batches. Also needed without ``batched`` where an earlier session left batches open,
             because what is in a batch is not asked in another way.
         batched: Roles whose calls go in batches.
@@ -318,6 +330,33 @@ class Pipeline:
         self.session.answered(line)
         self._on_answer(line)
         return line
+
+    def broken(self, key: str, exc: TransientError) -> None:
+        """Keep what came of a reply that was broken off; the call itself goes on."""
+        partial = exc.partial
+        if partial is None:
+            return
+        of = CallKey.parse(key)
+        line = AttemptLine(
+            role=of.role,
+            id=of.id,
+            sample=of.sample,
+            repeat=of.repeat,
+            error=storable(exc.kind)[0],
+            message=storable(str(exc))[0],
+            status=exc.status,
+            attempts=0,
+            at=now(),
+            finish_reason=storable_value(partial.finish_reason),
+            text_chars=partial.text_chars,
+            usage=storable_value(partial.usage),
+        )
+        try:
+            self.session.unanswered(line)
+        except JournalError as fault:
+            self.fail(fault)
+            return
+        self._on_answer(line)
 
     def abandoned(self, key: CallKey) -> None:
         """Note a call that was in flight when the run was stopped at once; the provider may bill it."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from proverbench.benchmark import benchmark_of
 from proverbench.errors import ConfigError, ProverBenchError, RunMismatchError, UserInputError
 from proverbench.inputs.config import Config, RoleConfig, load_config, read_saved
 from proverbench.inputs.data import (
@@ -19,14 +20,13 @@ from proverbench.inputs.data import (
     GivenProofs,
     load_given_proofs,
     load_problems,
-    load_proofs,
+    load_rows,
     parse_shard,
     shard_of,
 )
 from proverbench.protocols.prompts import Template
 from proverbench.records import (
     GIVEN,
-    RUN_COMMANDS,
     CallLine,
     Extent,
     Identity,
@@ -45,9 +45,6 @@ from proverbench.run.sources import FORMAT_VERSION, MANIFEST, Sources, encode_ro
 from proverbench.version import __version__
 
 T = TypeVar("T")
-
-DEFAULT_REPEATS: dict[Task, int] = {"prover": 8, "verifier": 1}
-"""R as published."""
 
 
 @dataclass(frozen=True)
@@ -105,13 +102,6 @@ class _Faults:
             raise UserInputError.of(self.lines)
 
 
-def asked_roles(task: Task, *, meta: bool, given: bool) -> tuple[Role, ...]:
-    """The roles that calls go to."""
-    if task == "prover":
-        return ("verifier",) if given else ("policy", "verifier")
-    return ("verifier", "meta") if meta else ("verifier",)
-
-
 def batched_roles(wanted: str | None, roles: tuple[Role, ...], config: Config) -> tuple[Role, ...]:
     """The roles that ``--batch`` names.
 
@@ -146,11 +136,11 @@ def prepare_new(task: Task, options: Options) -> Prepared:
         if path is None:
             faults.lines.append(f"{option} FILE is missing; a new run needs --data and --config (or --resume DIR)")
     given = faults.attempt(lambda: _given(options))
-    roles = asked_roles(task, meta=options.meta, given=options.proofs is not None)
+    roles = benchmark_of(task).asked(meta=options.meta, given=options.proofs is not None)
     config_path, data_path = options.config, options.data
     config = faults.attempt(lambda: _config(config_path, roles)) if config_path else None
-    dataset = faults.attempt(lambda: _dataset(task, data_path)) if data_path else None
-    use_reference = _default(options.use_reference_solution, task == "prover")
+    dataset = faults.attempt(lambda: load_rows(benchmark_of(task), data_path)) if data_path else None
+    use_reference = _default(options.use_reference_solution, benchmark_of(task).reference_shown)
     if config:
         faults.attempt(lambda: _refuse_blind_budget(config, roles, options))
     templates = faults.attempt(lambda: _templates(roles, options.prompts, use_reference))
@@ -196,7 +186,7 @@ def build_draft(
             roles=_ordered(identities),
             prompt_sha256={role: template.sha256 for role, template in templates.items()},
             own_prompts=[role for role, template in templates.items() if template.own],
-            use_reference_solution=_default(options.use_reference_solution, task == "prover"),
+            use_reference_solution=_default(options.use_reference_solution, benchmark_of(task).reference_shown),
             neutralise=_default(options.neutralise, True),
             data_sha256=data_sha256,
             proofs_sha256=given.sha256 if given else None,
@@ -204,7 +194,7 @@ def build_draft(
         extent=Extent(
             rows=len(selection.rows),
             samples=_samples(task, options.samples, given),
-            verifier_repeats=_default(options.repeats, DEFAULT_REPEATS[task]),
+            verifier_repeats=_default(options.repeats, benchmark_of(task).repeats),
             meta=options.meta,
             domain=selection.domain,
             limit=selection.limit,
@@ -236,10 +226,10 @@ def prepare_rows(
         UserInputError: Lists every fault of config and prompts.
     """
     faults = _Faults()
-    roles = asked_roles(task, meta=options.meta, given=False)
+    roles = benchmark_of(task).asked(meta=options.meta, given=False)
     faults.attempt(lambda: config.require(roles))
     faults.refuse_if_any()
-    use_reference = _default(options.use_reference_solution, task == "prover")
+    use_reference = _default(options.use_reference_solution, benchmark_of(task).reference_shown)
     templates = faults.attempt(lambda: _templates(roles, options.prompts, use_reference))
     identities = faults.attempt(lambda: _role_identities(config, roles))
     faults.refuse_if_any()
@@ -276,13 +266,13 @@ def _resumed(sources: Sources, task: Task, options: Options) -> Prepared:
         )
     faults = _Faults()
     if old.task != task:
-        other = RUN_COMMANDS[old.task]
+        other = benchmark_of(old.task).command
         faults.lines.append(f"{path} is a run of the other benchmark; resume it with: {other} --resume {path}")
     if options.proofs is not None:
         faults.lines.append("--proofs cannot be given with --resume: the run has its proofs already")
     meta = options.meta or extent.meta
     given = old.proofs_sha256 is not None
-    roles = asked_roles(old.task, meta=meta, given=given)
+    roles = benchmark_of(old.task).asked(meta=meta, given=given)
     config = faults.attempt(
         lambda: _config(options.config, roles) if options.config else _saved_config(path, manifest, roles)
     )
@@ -365,10 +355,6 @@ def _saved_config(path: Path, manifest: Manifest, roles: tuple[Role, ...]) -> Co
     return config
 
 
-def _dataset(task: Task, path: Path) -> Dataset[Problem] | Dataset[Proof]:
-    return load_problems(path) if task == "prover" else load_proofs(path)
-
-
 def _select(
     dataset: Dataset[Problem] | Dataset[Proof], domain: str | None, limit: int | None, shard: str | None
 ) -> Selection:
@@ -420,7 +406,11 @@ def _role_identities(config: Config, roles: tuple[Role, ...]) -> dict[Role, Role
                 manifest = read_manifest(settings.endpoint.run)
             except ProverBenchError as exc:
                 raise ConfigError(f"{config.path}: {role}.run: {exc}") from exc
-            if manifest.identity.task == "prover" and not manifest.strips_steps and "imported" in manifest.operation:
+            if (
+                benchmark_of(manifest.identity.task).samples
+                and not manifest.strips_steps
+                and "imported" in manifest.operation
+            ):
                 raise ConfigError(
                     f"{config.path}: {role}.run: {settings.endpoint.run} was imported by an older version, which kept "
                     "white space at the start of steps that the published evaluator strips; import it again: "
@@ -460,7 +450,7 @@ def _resumed_rows(sources: Sources, options: Options) -> tuple[Selection, str]:
         if any(value is not None for value in selection):
             raise ConfigError("--domain, --limit or --shard with --resume need the data file again: --data FILE")
         return as_before, manifest.identity.data_sha256
-    dataset = _dataset(manifest.identity.task, options.data)
+    dataset = load_rows(benchmark_of(manifest.identity.task), options.data)
     if all(value is None for value in selection):
         return as_before, dataset.sha256
     chosen = _select(
@@ -536,7 +526,7 @@ def _given(options: Options) -> GivenProofs | None:
 
 
 def _samples(task: Task, asked: int | None, given: GivenProofs | None) -> int:
-    if task == "verifier":
+    if not benchmark_of(task).samples:
         return 1
     return _default(asked, given.samples if given else 1)
 

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors, echo_json
+from proverbench.benchmark import BENCHMARKS, benchmark_of
+from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors
+from proverbench.cli.streams import echo_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -82,7 +84,7 @@ def _analyse(
         "cost_unit": None if cost is None else cost.unit,
         "voting": voting_curve(arrays, cost=cost, **settings),
     }
-    if run.task == "prover":
+    if benchmark_of(run.task).samples:
         found["samples"] = arrays.samples
         found["pass_at_k"] = pass_at_k(arrays, ks, **settings)
     else:
@@ -90,7 +92,7 @@ def _analyse(
         found["human_agreement"] = human_agreement(arrays, **settings)
         found["confusion"] = step_confusion(arrays)
     found["repeat_agreement"] = repeat_agreement(arrays, **settings) if arrays.repeats > 1 else []
-    wanted = [factor for factor in factors if run.task == "verifier" or factor != "severity"]
+    wanted = [factor for factor in factors if benchmark_of(run.task).labelled or factor != "severity"]
     found["breakdown"] = [row for factor in wanted for row in breakdown(arrays, factor, meta=meta, **settings)]
     return found
 
@@ -100,7 +102,7 @@ def _panels(runs: "Sequence[SavedRun]", settings: dict[str, int]) -> list[dict[s
     from proverbench.metrics.agreement import panel_agreement
 
     found = []
-    for task in ("prover", "verifier"):
+    for task in BENCHMARKS:
         judges = {run.name: run.arrays for run in runs if run.task == task}
         if len(judges) < 2:
             continue
@@ -119,12 +121,11 @@ def _panels(runs: "Sequence[SavedRun]", settings: dict[str, int]) -> list[dict[s
 def _show(found: dict[str, Any]) -> None:
     from proverbench.cli.tables import console, plain
     from proverbench.metrics.shown import footnotes, intervals_in
-    from proverbench.records import BENCHMARKS
 
     out = console()
     for name, run in found["runs"].items():
         size = f"{run['problems']} problems, {run['proofs']} proofs, {run['repeats']} repeats"
-        out.print(plain(f"{name}: {BENCHMARKS[run['task']]}, split {found['split']}, {size}"), style="bold")
+        out.print(plain(f"{name}: {benchmark_of(run['task']).name}, split {found['split']}, {size}"), style="bold")
         out.print()
         _show_voting(out, run)
         _show_pass(out, run)
@@ -255,7 +256,7 @@ def _show_breakdown(out: "Console", run: dict[str, Any]) -> None:
     from proverbench.cli.tables import number, plain, show, table, with_ends
 
     metrics: tuple[str, ...] = ("pessimistic", "verifier_valid_rate")
-    if run["task"] == "verifier":
+    if benchmark_of(run["task"]).labelled:
         metrics = ("rough_tpr", "rough_tnr", "first_error_step_accuracy")
     groups: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
     for row in run["breakdown"]:

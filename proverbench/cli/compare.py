@@ -6,7 +6,10 @@ from typing import Any
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors, echo_json
+from proverbench.benchmark import benchmark_of
+from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors
+from proverbench.cli.streams import echo_json
+from proverbench.records import Task
 
 
 @click.command(cls=HandlesErrors, name="compare", context_settings={"help_option_names": ["-h", "--help"]})
@@ -91,7 +94,7 @@ def command(
 
 
 def _show(
-    task: str,
+    task: Task,
     split: str,
     compared: Sequence[Mapping[str, Any]],
     warnings: Sequence[str],
@@ -99,12 +102,13 @@ def _show(
 ) -> None:
     from proverbench.cli.tables import ValueCell, console, ends, number, plain, show, table
     from proverbench.metrics.shown import footnotes
-    from proverbench.records import BENCHMARKS
 
     out = console()
-    proofs = "" if task == "prover" else f", {next(iter(result['proofs'].values()))} proofs"
+    benchmark = benchmark_of(task)
+    proofs = f", {next(iter(result['proofs'].values()))} proofs" if benchmark.labelled else ""
     out.print(
-        plain(f"{BENCHMARKS[task]}, split {split}, {result['problems']} problems{proofs} in common"), style="bold"
+        plain(f"{benchmark.name}, split {split}, {result['problems']} problems{proofs} in common"),
+        style="bold",
     )
     lost = ", ".join(f"{name} {count}" for name, count in result["left_out"].items() if count)
     if lost:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors, echo_json
+from proverbench.benchmark import benchmark_of
+from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors
+from proverbench.cli.streams import echo_json
 
 if TYPE_CHECKING:
     from proverbench.run.saved import SavedRun
@@ -61,7 +63,7 @@ def command(
     settings = {"resamples": resamples, "seed": SEED if seed is None else seed}
     (ours,) = open_runs([run], split=split)
     found: dict[str, Any] = {"run": ours.name, "split": split, "repeats": ours.arrays.repeats}
-    if ours.task != "prover":
+    if benchmark_of(ours.task).labelled:
         raise RunMismatchError(f"{run}: only a ProverBench run is corrected; this one is VerifierBench")
     try:
         if calibration is not None:
@@ -92,7 +94,7 @@ def _fitting(run: "SavedRun", calibration: "SavedRun") -> str:
 
     identity = run.manifest.identity
     prompt = run.path / PROMPTS / PROMPT_FILES["verifier"]
-    data = calibration.path / INPUTS if calibration.task == "verifier" else "PROOFS.jsonl"
+    data = calibration.path / INPUTS if benchmark_of(calibration.task).labelled else "PROOFS.jsonl"
     words = ["verifierbench", "--data", str(data), "--config", "CONFIG.toml"]
     words += ["--verifier-repeats", str(run.arrays.repeats)]
     words += ["--use-reference-solution" if identity.use_reference_solution else "--no-use-reference-solution"]

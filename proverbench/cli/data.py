@@ -9,8 +9,9 @@ from typing import Any
 import click
 import msgspec
 
-from proverbench.cli.common import EXIT_BAD_INPUT, EXIT_COMPLETE, EXIT_INCOMPLETE, CommandGroup, echo, echo_json, say
+from proverbench.cli.common import EXIT_BAD_INPUT, EXIT_COMPLETE, EXIT_INCOMPLETE, CommandGroup
 from proverbench.cli.pages import WIDTH, beside, cut, page, printable, section
+from proverbench.cli.streams import echo, echo_json, say
 from proverbench.errors import DataError
 from proverbench.inputs.data import (
     Dataset,
@@ -332,6 +333,7 @@ def _import_run(source: Path, data: Path | None, output: Path, *, as_json: bool)
     """Save a run of the published evaluator as one of ours; its scores must be what they were."""
     from proverbench.inputs.published import load_published
     from proverbench.run.folder import write_derived
+    from proverbench.run.remarks import import_differences
     from proverbench.run.session import Session, refuse_taken
 
     refuse_taken(output)
@@ -341,7 +343,7 @@ def _import_run(source: Path, data: Path | None, output: Path, *, as_json: bool)
         summary = write_derived(session.sources)
     finally:
         session.release()
-    differences = run.differences(summary)
+    differences = import_differences(run.draft.manifest, summary)
     if as_json:
         report = {
             "output": str(output),

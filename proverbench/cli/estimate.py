@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from proverbench.ask.prepare import Prepared
+from proverbench.benchmark import benchmark_of
 from proverbench.errors import InvalidReply
 from proverbench.protocols.prompts import render_meta, render_policy, render_verifier
 from proverbench.records import GIVEN, CallKey, CallLine, Generation, Proof, Role, Row, Verdict
@@ -70,7 +71,7 @@ def _prompt_chars(prepared: Prepared, role: Role, sources: Sources | None) -> It
         yield from _given_chars(prepared)
         return
     answers = _Answers(sources)
-    plan = Plan(draft.rows, draft.extent, judged_only=draft.identity.task == "verifier")
+    plan = Plan(draft.rows, draft.extent, judged_only=not benchmark_of(draft.identity.task).samples)
     assumed: dict[str, int] = {}  # by row: prompts that answers to come will be part of are all alike, and long
     for proof in range(plan.n_proofs):
         row = plan.row(proof)

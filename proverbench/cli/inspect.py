@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors, echo_json, say
+from proverbench.benchmark import benchmark_of
+from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
 from proverbench.cli.pages import page, printable, width
+from proverbench.cli.streams import echo_json, say
 from proverbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -139,9 +141,7 @@ def _state(folder: "RunFolder", complete: bool) -> str:
         return f"going on in {busy}; watch it with --follow"
     if complete:
         return "complete"
-    from proverbench.records import RUN_COMMANDS
-
-    tool = RUN_COMMANDS[folder.manifest.identity.task]
+    tool = benchmark_of(folder.manifest.identity.task).command
     imported = "imported" in folder.manifest.operation
     return "incomplete" if imported else f"incomplete; go on with: {tool} --resume {printable(str(folder.path))}"
 
@@ -179,7 +179,7 @@ def _show(folder: "RunFolder", path: Path, proof: str | None, filters: "Filters"
 def _table(folder: "RunFolder", path: Path, chosen: list[Any], of: int) -> str:
     from proverbench.cli import run_pages
 
-    labelled = folder.manifest.identity.task == "verifier"
+    labelled = benchmark_of(folder.manifest.identity.task).labelled
     lines = [f"{len(chosen)} of {of} proofs" + ("" if chosen else ": nothing matches")]
     if not chosen:
         return lines[0]
@@ -281,7 +281,7 @@ def _tell(folder: "RunFolder", line: Any, *, as_json: bool) -> None:
     if isinstance(line, CallLine):
         text = f"{line.key.text}  {reading(folder, line)}"
     elif isinstance(line, AttemptLine):
-        text = f"{line.role}/{line.id}/{line.sample}/{line.repeat}  unanswered: {line.error} {line.message}"
+        text = f"{line.role}/{line.id}/{line.sample}/{line.repeat}  {line.what}: {line.error} {line.message}"
     elif isinstance(line, SessionLine):
         text = "a session starts" if line.event == "start" else f"the session stops: {line.reason}"
     elif isinstance(line, FinalLine):

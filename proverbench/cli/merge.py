@@ -4,7 +4,9 @@ from pathlib import Path
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, HandlesErrors, say
+from proverbench.benchmark import benchmark_of
+from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, HandlesErrors
+from proverbench.cli.streams import say
 
 
 @click.command(cls=HandlesErrors, name="merge", context_settings={"help_option_names": ["-h", "--help"]})
@@ -28,7 +30,6 @@ def command(runs: tuple[Path, ...], output: Path) -> int:
     """
     from proverbench.cli.scores import print_scores
     from proverbench.errors import RunMismatchError
-    from proverbench.records import RUN_COMMANDS
     from proverbench.run.folder import write_derived
     from proverbench.run.merge import Shards
     from proverbench.run.session import Session, refuse_taken
@@ -50,5 +51,5 @@ def command(runs: tuple[Path, ...], output: Path) -> int:
     if summary.complete:
         say(f"complete; look into it with: proverbench inspect {output}")
         return EXIT_COMPLETE
-    say(f"incomplete; go on with: {RUN_COMMANDS[summary.task]} --resume {output}")
+    say(f"incomplete; go on with: {benchmark_of(summary.task).command} --resume {output}")
     return EXIT_INCOMPLETE

@@ -4,11 +4,11 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from proverbench.ask.pipeline import Progress
-from proverbench.cli.common import say
-from proverbench.endpoints.base import EndpointState
+from proverbench.ask.executors.base import HasState
+from proverbench.ask.pipeline import StageCount
+from proverbench.cli.streams import say
 from proverbench.records import Role
 
 if TYPE_CHECKING:
@@ -21,26 +21,24 @@ _QUIET_EVERY_S = 60.0
 """Where stderr is no terminal, a line comes this often, so that a log shows life without filling up."""
 
 
-class HasState(Protocol):
-    """An endpoint, as far as it is shown."""
-
-    state: EndpointState
-
-
 class Display:
     """Shows progress until the block ends.
 
     Args:
-        progress: Counts, kept by the pipeline.
+        stages: Role → its counts, kept up to date while calls are made.
         callers: The endpoints, for what they do at the moment.
         spent: Money and tokens so far.
         stopping: Whether nothing new is asked any more.
     """
 
     def __init__(
-        self, progress: Progress, callers: Mapping[Role, HasState], spent: "Spent", stopping: Callable[[], bool]
+        self,
+        stages: Mapping[Role, StageCount],
+        callers: Mapping[Role, HasState],
+        spent: "Spent",
+        stopping: Callable[[], bool],
     ) -> None:
-        self._progress = progress
+        self._stages = stages
         self._callers = callers
         self._spent = spent
         self._stopping = stopping
@@ -84,7 +82,7 @@ class Display:
 
     def line(self) -> str:
         """The present state in one line."""
-        parts = [f"{role} {count.answered}/{count.wanted}" for role, count in self._progress.stages.items()]
+        parts = [f"{role} {count.answered}/{count.wanted}" for role, count in self._stages.items()]
         return ", ".join([*parts, f"{self.in_flight()} in flight", *self._words()])
 
     def _words(self) -> list[str]:
@@ -93,17 +91,17 @@ class Display:
 
     def in_flight(self) -> int:
         """Calls that wait for their answer at this moment, over all endpoints."""
-        return sum(self._awaiting(role) for role in self._progress.stages)
+        return sum(self._awaiting(role) for role in self._stages)
 
     def _awaiting(self, role: Role) -> int:
         return self._callers[role].state.awaiting[role] if role in self._callers else 0
 
     def in_batches(self) -> int:
         """Calls in batches that are waited for."""
-        return sum(count.in_batches for count in self._progress.stages.values())
+        return sum(count.in_batches for count in self._stages.values())
 
     def _in_batches(self) -> list[str]:
-        batches = [counts for count in self._progress.stages.values() for counts in count.batches.values()]
+        batches = [counts for count in self._stages.values() for counts in count.batches.values()]
         if not batches:
             return []
         calls, done = sum(size for size, _ in batches), sum(done for _, done in batches)
@@ -114,7 +112,7 @@ class Display:
         return [f"waiting {left:.0f} s as the server asks"] if left >= 1 and not self._stopping() else []
 
     def _money(self) -> list[str]:
-        return self._spent.words({role: count.wanted for role, count in self._progress.stages.items()})
+        return self._spent.words({role: count.wanted for role, count in self._stages.items()})
 
     def _say_notes(self) -> None:
         for caller in self._callers.values():
@@ -126,8 +124,8 @@ class Display:
     def _time_left(self) -> str:
         if self._stopping():
             return "asking nothing new"
-        got = sum(count.got for count in self._progress.stages.values())
-        left = sum(count.wanted - count.answered for count in self._progress.stages.values())
+        got = sum(count.got for count in self._stages.values())
+        left = sum(count.wanted - count.answered for count in self._stages.values())
         if not got:
             return "time left unknown"
         seconds = left * (time.monotonic() - self._began) / got
@@ -141,7 +139,7 @@ class Display:
         table = Table(box=None, pad_edge=False)
         for name in ("", "answered", "of", "in flight", "limit", "valid", "unanswered"):
             table.add_column(name, justify="left" if not name else "right")
-        for role, count in self._progress.stages.items():
+        for role, count in self._stages.items():
             caller = self._callers.get(role)
             table.add_row(
                 role,

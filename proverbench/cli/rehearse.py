@@ -2,12 +2,12 @@
 
 import asyncio
 import json
-import signal
 from pathlib import Path
 
 import click
 
 from proverbench.cli.common import HandlesErrors
+from proverbench.cli.signals import StopSignals
 from proverbench.rehearse.profile import FAULTS, BatchProfile, Latency, Profile, parse_faults
 from proverbench.rehearse.replies import GeneratedReplies, Replies, SavedReplies, Vary
 from proverbench.rehearse.server import RehearseServer
@@ -118,12 +118,15 @@ def _config(kind: str, *, seeded: bool) -> str:
 
 async def _serve(server: RehearseServer, *, config: str) -> None:
     """Listen until a signal comes; stdout carries the config alone, so that it can be saved."""
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
     async with server:
-        click.echo(f"listening on {server.origin}; stats at {server.origin}/rehearse/stats; Ctrl-C ends it", err=True)
-        click.echo(config.replace("{origin}", server.origin))
-        await stopped.wait()
+        with StopSignals() as signals:
+            click.echo(
+                f"listening on {server.origin}; stats at {server.origin}/rehearse/stats; Ctrl-C ends it", err=True
+            )
+            click.echo(config.replace("{origin}", server.origin))
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                if signals.came is None:
+                    raise
         click.echo(json.dumps(server.stats(), indent=2), err=True)

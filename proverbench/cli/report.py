@@ -4,7 +4,11 @@ from pathlib import Path
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors, say
+from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
+from proverbench.cli.streams import say
+
+MARKDOWN = (".md", ".markdown")
+"""What names of Markdown files end in."""
 
 
 @click.command(cls=HandlesErrors, name="report", context_settings={"help_option_names": ["-h", "--help"]})
@@ -12,20 +16,18 @@ from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors, say
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
     metavar="FILE",
-    help="File to write. [default: report.html; Markdown: standard output]",
+    help="File to write; - is standard output, for Markdown. [default: report.html; Markdown: -]",
 )
 @click.option(
     "--format",
     "form",
     type=click.Choice(["html", "md"]),
-    default="html",
-    show_default=True,
-    help="A page, or a Markdown summary.",
+    help="A page, or a Markdown summary. [default: what the file's name ends in (.md, .html), else a page]",
 )
 @click.option("--published", is_flag=True, help="Show the published Table 1 beside the runs.")
-def command(runs: tuple[Path, ...], output: Path | None, form: str, published: bool) -> int:
+def command(runs: tuple[Path, ...], output: Path | None, form: str | None, published: bool) -> int:
     """One page of one or more RUNS that works offline: scores, plots, every proof and judgment.
 
     A page that would be larger than about 40 MB becomes a folder with an index.html. Markdown goes to standard output
@@ -36,17 +38,25 @@ def command(runs: tuple[Path, ...], output: Path | None, form: str, published: b
     proverbench report runs/A runs/B --published -o compare.html
     proverbench report runs/NAME --format md >> README.md
     """
+    from proverbench.errors import UserInputError
+    from proverbench.run.journal import write_whole
     from proverbench.show.report.build import open_runs
     from proverbench.show.report.markdown import render_markdown
     from proverbench.show.report.write import write_report
 
+    to_screen = str(output) == "-"
+    form = form or ("md" if output is not None and output.suffix.lower() in MARKDOWN else "html")
+    if to_screen and form == "html":
+        raise UserInputError("-o - is for Markdown: add --format md; a page goes to a file, such as -o report.html")
     with open_runs(runs, published=published) as report:
         if form == "md":
             text = render_markdown(report.head)
-            if output is None:
+            if output is None or to_screen:
                 click.echo(text, nl=False)
-            else:
-                output.write_text(text, encoding="utf-8")
+                return EXIT_COMPLETE
+            output.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(output, text.encode())
+            say(f"wrote {output}")
             return EXIT_COMPLETE
         written = write_report(report, output or Path("report.html"))
     say(f"wrote {written} ({written.stat().st_size / 1e6:.1f} MB); open it in any browser")

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from proverbench.cli.common import HandlesErrors
-from proverbench.cli.execute import FILE, execute, shared_options
+from proverbench.cli.run_options import FILE, shared_options
 from proverbench.records import Role
 
 
@@ -32,4 +32,6 @@ def command(**given: Any) -> int:
         "policy": given.pop("generation_prompt"),
         "verifier": given.pop("verifier_prompt"),
     }
+    from proverbench.cli.execute import execute
+
     return execute("prover", prompts, given)

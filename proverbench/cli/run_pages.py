@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from proverbench.benchmark import benchmark_of
 from proverbench.cli.pages import (
     beside,
     cells,
@@ -21,10 +22,20 @@ from proverbench.cli.pages import (
 )
 from proverbench.metrics.shown import footnotes, shown_interval
 from proverbench.protocols.basic_v1 import decode_field, error_items
-from proverbench.records import BENCHMARKS, LEVEL_SCORES, CallKey, CallLine, Judgment, ProofRecord, Row, Summary
+from proverbench.records import (
+    LEVEL_SCORES,
+    CallKey,
+    CallLine,
+    Judgment,
+    Manifest,
+    ProofRecord,
+    Row,
+    Summary,
+)
 from proverbench.run.extent import row_id
 from proverbench.run.folder import RunFolder, timing
 from proverbench.run.journal import exact_text
+from proverbench.run.remarks import remarks
 from proverbench.show.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
 from proverbench.spending.money import used
 
@@ -51,10 +62,9 @@ def head(run: RunFolder, state: str) -> list[str]:
     manifest = run.manifest
     extent, roles = manifest.extent, manifest.identity.roles
     models = ", ".join(f"{role} {one_line(identity.model)}" for role, identity in roles.items())
-    what = BENCHMARKS[manifest.identity.task]
-    unit = "problem" if manifest.identity.task == "prover" else "proof"
-    size = [f"{extent.rows} {unit}s"]
-    if manifest.identity.task == "prover":
+    benchmark = benchmark_of(manifest.identity.task)
+    size = [f"{extent.rows} {benchmark.unit}s"]
+    if benchmark.samples:
         size.append(f"{extent.samples} {'proof' if extent.samples == 1 else 'proofs'} each")
     size.append(f"{extent.verifier_repeats} {'judgment' if extent.verifier_repeats == 1 else 'judgments'} a proof")
     chosen = [
@@ -64,7 +74,7 @@ def head(run: RunFolder, state: str) -> list[str]:
     ]
     chosen += [f"shard {extent.shard}"] if extent.shard else []
     return [
-        click.style(f"{what}: {one_line(str(run.path))}", bold=True),
+        click.style(f"{benchmark.name}: {one_line(str(run.path))}", bold=True),
         models,
         ", ".join([*size, *(["explanations graded"] if extent.meta else []), *chosen]),
         state,
@@ -109,7 +119,7 @@ def _number(name: str, value: float | int | None, scored: bool) -> str:
     return str(value) if name in _COUNTS else f"{value:.3f}"
 
 
-def troubles(summary: Summary, missing: Missing, columns: int) -> list[str]:
+def troubles(manifest: Manifest, summary: Summary, missing: Missing, columns: int) -> list[str]:
     """What is missing, what is invalid, and what a reader should know before quoting a score."""
     lines: list[str] = []
     if missing.proofs:
@@ -123,8 +133,8 @@ def troubles(summary: Summary, missing: Missing, columns: int) -> list[str]:
         if reasons:
             said = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
             lines += beside("invalid  ", f"{role}: {said}", columns)
-    for warning in summary.warnings:
-        lines += beside("note     ", warning, columns)
+    for remark in remarks(manifest, summary):
+        lines += beside("note     ", remark, columns)
     return lines
 
 
@@ -135,7 +145,7 @@ def first_page(run: RunFolder, found: Overview, state: str, columns: int) -> str
     parts = [
         [*head(run, state), scored, *([f"used {spent}"] if spent else [])],
         scores(found.summary, columns),
-        troubles(found.summary, found.missing, columns),
+        troubles(run.manifest, found.summary, found.missing, columns),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
@@ -225,7 +235,7 @@ def _facts(run: RunFolder, entry: Entry, row: Row, columns: int) -> list[str]:
     where = ", ".join(filter(None, [record.domain, record.subject]))
     facts = [("problem", f"{row.problem_id}{f' ({where})' if where else ''}")]
     written = record.policy or "unknown"
-    if run.manifest.identity.task == "prover":
+    if benchmark_of(run.manifest.identity.task).samples:
         written += f"; the call is policy/{row.problem_id}/{record.sample_index}/0"
     facts.append(("written by", written))
     if record.generation_error is not None:
@@ -320,8 +330,7 @@ def call_page(call: Call, columns: int) -> str:
         facts += list(_answer_facts(call.line))
         facts.append(("read as", call.reading or ""))
     facts += [
-        ("failed", f"{attempt.at}: {attempt.error}, {attempt.attempts} attempts: {attempt.message}")
-        for attempt in call.attempts
+        ("failed", f"{attempt.at}: {attempt.error}, {attempt.what}: {attempt.message}") for attempt in call.attempts
     ]
     lines = [line for label, text in facts for line in beside(f"{label:<12}", text, columns)]
     parts = ["\n".join([click.style(rule(f"Call {one_line(call.key.text)}", columns), bold=True), *lines])]

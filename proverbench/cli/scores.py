@@ -4,9 +4,10 @@ from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proverbench.cli.common import OutputError, discard_unwritten, say
+from proverbench.benchmark import benchmark_of
+from proverbench.cli.streams import OutputError, discard_unwritten, say
 from proverbench.metrics.shown import footnotes
-from proverbench.records import BENCHMARKS, SplitSummary, Summary
+from proverbench.records import SplitSummary, Summary
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,13 +37,13 @@ def _print(summary: Summary, path: Path) -> None:
     from proverbench.cli.tables import console as console_for_results
     from proverbench.cli.tables import fits
     from proverbench.run.folder import TIMING
-    from proverbench.run.reading import older_format
+    from proverbench.run.remarks import remarks
     from proverbench.run.sources import read_manifest
     from proverbench.spending.money import used
 
     console = console_for_results()
     shown = {name: split for name, split in summary.splits.items() if split.selected_rows or name == "all"}
-    console.print(f"{BENCHMARKS[summary.task]}  (scores 0-1, [95 % interval])", style="italic")
+    console.print(f"{benchmark_of(summary.task).name}  (scores 0-1, [95 % interval])", style="italic")
     table = _table(shown, with_intervals=shown)
     narrow = not fits(console, table)
     console.print(_table(shown, with_intervals=["all"]) if narrow else table)
@@ -62,10 +63,8 @@ def _print(summary: Summary, path: Path) -> None:
             console.print(f"invalid, {role}: " + ", ".join(f"{reason} {n}" for reason, n in reasons.items()))
     if summary.closed_unanswered:
         console.print(f"{summary.closed_unanswered} unanswered calls were closed as zero credit (--final)")
-    for warning in summary.warnings:
-        console.print(f"note: {warning}")
-    if (older := older_format(read_manifest(path))) is not None:
-        console.print(f"note: {older}")
+    for remark in remarks(read_manifest(path), summary):
+        console.print(f"note: {remark}")
     if spent := used(summary.usage, msgspec.json.decode((path / TIMING).read_bytes())["roles"]):
         console.print(f"used {spent}")
     console.print(f"saved in {path}: summary.json, records.jsonl, calls.jsonl, timing.json", soft_wrap=True)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from proverbench.cli.common import HandlesErrors
-from proverbench.cli.execute import FILE, execute, shared_options
+from proverbench.cli.run_options import FILE, shared_options
 from proverbench.records import Role
 
 
@@ -29,4 +29,6 @@ def command(**given: Any) -> int:
     Exit codes: 0 complete; 1 incomplete; 2 bad input, nothing called or written; 129/130/143 stopped by a signal.
     """
     prompts: dict[Role, Path | None] = {"verifier": given.pop("verifier_prompt"), "meta": given.pop("meta_prompt")}
+    from proverbench.cli.execute import execute
+
     return execute("verifier", prompts, given)

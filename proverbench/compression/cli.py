@@ -1,16 +1,15 @@
 """The command ``compressionbench``."""
 
 import json
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from proverbench.cli.common import EXIT_SIGINT, CommandGroup, HandlesErrors, echo, echo_json, ending_tidily, say
+from proverbench.cli.common import CommandGroup, HandlesErrors
+from proverbench.cli.signals import EXIT_SIGINT, ending_tidily, first_interrupt
+from proverbench.cli.streams import echo, echo_json, say
 from proverbench.errors import DataError
 
 if TYPE_CHECKING:
@@ -363,7 +362,12 @@ def attempt_command(task_folder: Path, config_file: Path, rounds: int, output: P
             await close_callers(callers)
 
     stopped = Event()
-    with _first_interrupt(stopped):
+
+    def stop_asking() -> None:
+        stopped.set()
+        say("asking nothing new; the answer that is awaited is kept (Ctrl-C again stops at once)")
+
+    with first_interrupt(stop_asking):
         result = asyncio.run(go())
     echo(f"task      {spec.name}  sha256:{task.sha256}")
     echo(f"best      {result.best_count:,} nodes, {compare(result.best_count, spec.original_count)}")
@@ -373,25 +377,6 @@ def attempt_command(task_folder: Path, config_file: Path, rounds: int, output: P
         say("stopped by Ctrl-C; the same command goes on")
         click.get_current_context().exit(EXIT_SIGINT)
     click.get_current_context().exit(EXIT_VALID if result.complete else EXIT_INVALID)
-
-
-@contextmanager
-def _first_interrupt(stopped: Event) -> Iterator[None]:
-    """While it lasts, Ctrl-C sets ``stopped``, and a second one stops at once; where it is ignored, it stays so."""
-
-    def heed(*_: object) -> None:
-        if stopped.is_set():
-            raise KeyboardInterrupt
-        stopped.set()
-        say("asking nothing new; the answer that is awaited is kept (Ctrl-C again stops at once)")
-
-    before = signal.getsignal(signal.SIGINT)
-    if before != signal.SIG_IGN:
-        signal.signal(signal.SIGINT, heed)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @main.command(name="count")

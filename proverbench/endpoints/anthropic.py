@@ -6,11 +6,13 @@ from typing import Any
 import msgspec
 
 from proverbench.endpoints.access import Access
+from proverbench.endpoints.audit import word
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.classify import ErrorFacts, is_error
-from proverbench.endpoints.http import HttpEndpoint, OnQuota, Wire, cut, decode, joined, text_or_none
+from proverbench.endpoints.http import Heard, HttpEndpoint, OnQuota, Wire, cut, decode, joined, text_or_none
 from proverbench.endpoints.sse import Event
 from proverbench.inputs.config import EndpointConfig, RoleConfig
+from proverbench.spending.usage import merge_usage
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"
@@ -63,7 +65,7 @@ class AnthropicEndpoint(HttpEndpoint):
     def body(self, request: Request, *, stream: bool) -> dict[str, Any]:
         """The request body of a message; the prefix that calls share is marked for the provider's cache."""
         wire = self.roles[request.role]
-        body = {**wire.parameters, "messages": [{"role": "user", "content": _blocks(request)}]}
+        body = {**wire.parameters, "messages": [{"role": "user", "content": _blocks(request, marked=self.marks_cache)}]}
         if stream:
             body["stream"] = True
         return body
@@ -81,7 +83,7 @@ class AnthropicEndpoint(HttpEndpoint):
             raise self.bad_reply(raw, "a 200 that is no message with content")
         return _reply(message, message.content)
 
-    async def read_stream(self, events: AsyncIterator[Event], wire: Wire) -> Reply:
+    async def read_stream(self, events: AsyncIterator[Event], wire: Wire, heard: Heard) -> Reply:
         """A message from its events."""
         message: _Message | None = None
         blocks: dict[int, dict[str, Any]] = {}
@@ -93,19 +95,25 @@ class AnthropicEndpoint(HttpEndpoint):
                 return self._refused(piece.error, event.data, wire)
             if piece.type == "message_start" and piece.message is not None:
                 message = piece.message
+                heard.usage.append(message.usage)
             elif piece.type == "content_block_start":
                 blocks[_index(piece)] = block = _table(piece.content_block)
                 pieces[_index(piece)] = [_words(block)]
             elif piece.type == "content_block_delta":
-                pieces.setdefault(_index(piece), []).append(_words(_table(piece.delta)))
+                delta = _table(piece.delta)
+                pieces.setdefault(_index(piece), []).append(words := _words(delta))
+                (heard.text if delta.get("type") == "text_delta" else heard.reasoning).append(words)
             elif piece.type == "message_delta" and message is not None:
-                message.stop_reason = _table(piece.delta).get("stop_reason") or message.stop_reason
-                message.usage = {**_table(message.usage), **_table(piece.usage)} or None
+                message.stop_reason = heard.finish_reason = word(_table(piece.delta).get("stop_reason")) or word(
+                    message.stop_reason
+                )
+                heard.usage.append(piece.usage)
             elif piece.type == "message_stop":
                 ended = True
                 break
-        if message is None or not (ended or message.stop_reason):
+        if message is None or not (ended or word(message.stop_reason)):
             raise cut()
+        message.usage = merge_usage(heard.usage)
         for index, block in blocks.items():
             if block.get("type") in ("text", "thinking"):
                 block[block["type"]] = joined(pieces[index])
@@ -130,19 +138,19 @@ def _index(piece: _Piece) -> int:
         return 0
 
 
-def _blocks(request: Request) -> list[dict[str, Any]]:
-    """The prompt as text blocks: one, or the shared prefix, marked, and the rest.
+def _blocks(request: Request, *, marked: bool) -> list[dict[str, Any]]:
+    """The prompt as text blocks: one, or the shared prefix, marked unless the server refuses that, and the rest.
 
     The API refuses blocks that are empty or hold nothing but white space, so such a prefix or rest makes no block.
     """
     at = min(request.cacheable_chars, len(request.prompt))
     head, rest = request.prompt[:at], request.prompt[at:]
-    if not head.strip():
+    if not head.strip() or not marked:
         return [{"type": "text", "text": request.prompt}]
-    marked = {"type": "text", "text": head, "cache_control": {"type": "ephemeral"}}
+    shared = {"type": "text", "text": head, "cache_control": {"type": "ephemeral"}}
     if not rest.strip():
-        return [{**marked, "text": request.prompt}]
-    return [marked, {"type": "text", "text": rest}]
+        return [{**shared, "text": request.prompt}]
+    return [shared, {"type": "text", "text": rest}]
 
 
 def _words(block: dict[str, Any]) -> str:
@@ -164,10 +172,10 @@ def _reply(message: _Message, content: list[Any]) -> Reply:
             reasoning.append(_words(block))
         elif kind == "redacted_thinking":
             reasoning.append("[redacted thinking]")
-    stop = message.stop_reason
+    stop = word(message.stop_reason)
     return Reply(
         text="".join(text),
-        finish_reason=None if stop is None else str(stop),
+        finish_reason=stop,
         reasoning="\n\n".join(filter(None, reasoning)) or None,
         # The provider's own classifier stopped the answer: that is a refusal of the content, not a model's bad reply.
         refused="content_policy" if stop == "refusal" else None,

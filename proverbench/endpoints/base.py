@@ -5,9 +5,11 @@ the choice of what to ask are others' work (``retry.py``, ``limits.py``, ``calle
 """
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from proverbench.endpoints.context import Room
 from proverbench.errors import TransientError
 
 
@@ -37,6 +39,12 @@ class Reply:
     """Reasoning returned apart from the text; stored, never parsed."""
     refused: str | None = None
     """WHY, when the provider refused the request for its content: ``context_length``, ``content_policy``."""
+    context: Room | None = None
+    """What a refusal for the context tells of it."""
+    native_finish_reason: str | None = None
+    """What the server behind a proxy said, where the proxy passes it on; not kept."""
+    remark: str | None = None
+    """What the user should know of how this reply came about; said once, not kept."""
     usage: dict[str, Any] | None = None
     """Token counts as the provider sent them (usage.py reads them)."""
     model: str | None = None
@@ -98,6 +106,9 @@ class Unanswered:
 
 Outcome = Answered | Unanswered
 
+OnBroken = Callable[[TransientError], object]
+"""Takes the error of an attempt whose reply was broken off; it has a ``partial``."""
+
 
 class Priority:
     """Who goes first when a slot is free; lower is sooner. Judging before new proofs leaves no judging tail."""
@@ -145,8 +156,12 @@ class Caller(Protocol):
         """Give an acquired slot back without calling."""
         ...
 
-    async def call(self, request: Request) -> Outcome:
+    async def call(self, request: Request, on_broken: OnBroken | None = None) -> Outcome:
         """Ask, with retries, in the slot that is held; while backing off the slot is lent to others.
+
+        Args:
+            request: The call.
+            on_broken: Told at once of each attempt whose reply began and was broken off, before the next attempt.
 
         Raises:
             FatalEndpointError: No call will be answered; the run should stop.

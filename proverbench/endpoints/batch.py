@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 import msgspec
 
 from proverbench.endpoints.access import Access
+from proverbench.endpoints.audit import audit
 from proverbench.endpoints.base import ConnectError, Reply, Request
 from proverbench.endpoints.classify import ErrorFacts, classify, describe, error_facts, error_of, gist, read_error
 from proverbench.endpoints.factory import read_access
-from proverbench.endpoints.http import HttpEndpoint, decode, encode
-from proverbench.endpoints.retry import parse_retry_after
+from proverbench.endpoints.http import CacheMarkRefusedError, HttpEndpoint, decode, encode
+from proverbench.endpoints.retry import asked_wait
 from proverbench.errors import CallFailedError, EndpointError, FatalEndpointError, TransientError
 from proverbench.inputs.config import Config, EndpointConfig, RoleConfig
 from proverbench.lines import LineBuffer
@@ -263,7 +264,7 @@ class BatchClient:
             return CallFailedError(message, kind=f"http_{status}", status=status)
         if rule.outcome == "failed" and status in _NO_BATCH_API:
             return UnknownBatchError(message, kind=f"http_{status}", status=status)
-        return error_of(rule, status, message, retry_after_s=parse_retry_after(exc.response.headers))
+        return error_of(rule, status, message, asked_s=asked_wait(exc.response.headers, facts))
 
     def _said(self, exc: BaseException) -> str:
         return one_line(self._redact(str(exc)))[:300] or type(exc).__name__
@@ -281,7 +282,7 @@ class BatchClient:
     def _read(self, raw: bytes, role: str) -> Reply | EndpointError:
         """A reply, or what it means that it is none."""
         try:
-            return self._reader.cleaned(self._reader.read_reply(raw, self._reader.roles[role]))
+            return audit(self._reader.cleaned(self._reader.read_reply(raw, self._reader.roles[role])))
         except EndpointError as exc:
             return exc
 
@@ -290,6 +291,9 @@ class BatchClient:
         facts = facts or ErrorFacts(message="an error that says nothing")
         try:
             return self._reader.refused_or_raise(status, facts, self._reader.roles[role])
+        except CacheMarkRefusedError as exc:  # without it the next batch's request may pass
+            self._reader.marks_cache = False
+            return exc
         except EndpointError as exc:
             return exc
 

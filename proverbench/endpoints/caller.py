@@ -5,12 +5,14 @@ import random
 import time
 from collections.abc import Callable
 
+from proverbench.endpoints.audit import Remarks, audit
 from proverbench.endpoints.base import (
     CONNECT_ATTEMPTS,
     Answered,
     ConnectError,
     Endpoint,
     EndpointState,
+    OnBroken,
     Outcome,
     Priority,
     Reply,
@@ -50,6 +52,8 @@ class EndpointCaller:
         timeout_s: Longest time for one attempt as a whole; None: no limit.
         requests_per_minute: Limit, or None.
         tokens_per_minute: Limit on input and output together, or None.
+        normal_stops: The finish reasons that are a normal stop for the endpoint's kind. None: replies are taken as
+            they are, without the audit, because they are no live ones.
         missing_finish_accepted: Whether replies without a finish reason may be valid; else the first is remarked on.
         answered_before: Answers that the run has of this endpoint already, from earlier sessions.
         clock: Monotonic time in seconds.
@@ -67,6 +71,7 @@ class EndpointCaller:
         timeout_s: float | None = None,
         requests_per_minute: int | None = None,
         tokens_per_minute: int | None = None,
+        normal_stops: frozenset[str] | None = frozenset({"stop"}),
         missing_finish_accepted: bool = False,
         answered_before: int = 0,
         clock: Callable[[], float] = time.monotonic,
@@ -81,8 +86,11 @@ class EndpointCaller:
         self._max_retries = max_retries
         self._tokens = Bucket(tokens_per_minute, clock) if tokens_per_minute else None
         self._output_guess = _FIRST_OUTPUT_GUESS
-        self._finish_remarked = missing_finish_accepted
-        self._models: dict[str, str] = {}
+        self._audits = normal_stops is not None
+        self._remarks = Remarks(
+            name, normal_stops or frozenset(), missing_finish_accepted or normal_stops is None, self.state.notes.append
+        )
+        self._told_long_wait = False
         self._clock = clock
         self._sleep = sleep
         self._rng = rng or random.Random()
@@ -108,13 +116,13 @@ class EndpointCaller:
         if self._tokens and tokens_per_minute is not None:
             self._tokens.resize(tokens_per_minute)
 
-    async def call(self, request: Request) -> Outcome:
+    async def call(self, request: Request, on_broken: OnBroken | None = None) -> Outcome:
         """Ask, with retries, in the slot that is held; see the protocol.
 
         Raises:
             FatalEndpointError: No call will be answered.
         """
-        call = _Progress()
+        call = _Progress(on_broken)
         try:
             reply = await self._with_retries(request, call)
         except FatalEndpointError as exc:
@@ -127,7 +135,7 @@ class EndpointCaller:
             if call.holds_slot:
                 self.limiter.release()
         self.state.answered += 1
-        self._remark(request.role, reply)
+        self._remarks.see(request.role, len(request.prompt), reply)
         return Answered(reply, call.latency_s, call.attempts, call.abandoned)
 
     def stop(self) -> None:
@@ -182,6 +190,8 @@ class EndpointCaller:
         try:
             async with asyncio.timeout(self._timeout_s):
                 reply = await self._endpoint.complete(request)
+                if self._audits:
+                    reply = audit(reply)
         except TimeoutError:
             self._abandon(call)
             raise AttemptTimeoutError(f"no answer within {self._timeout_s or 0:g} s", kind="timeout") from None
@@ -189,6 +199,7 @@ class EndpointCaller:
             self._abandon(call)
             raise
         except RateLimitedError as exc:
+            self._tell_long_wait(exc)
             self.limiter.overloaded(exc.retry_after_s, attempt=number)
             raise
         except ConnectError as exc:
@@ -196,6 +207,9 @@ class EndpointCaller:
             slow = exc.kind == "connect_timeout"
             if self.state.answered == 0 and call.attempts >= CONNECT_ATTEMPTS and not slow:
                 raise FatalEndpointError(str(exc), kind=exc.kind) from None
+            raise
+        except TransientError as exc:
+            call.broken(exc)
             raise
         finally:
             self.state.awaiting[request.role] -= 1
@@ -271,21 +285,13 @@ class EndpointCaller:
         used = usage.total if usage else expected if reply else 0.0
         self._tokens.settle(used - expected)
 
-    def _remark(self, role: str, reply: Reply) -> None:
-        """Note, once each, what the user should know of the replies."""
-        if reply.finish_reason is None and reply.refused is None and not self._finish_remarked:
-            self._finish_remarked = True
+    def _tell_long_wait(self, exc: RateLimitedError) -> None:
+        if exc.asked_s is not None and not self._told_long_wait:
+            self._told_long_wait = True
             self.state.notes.append(
-                f"endpoint {self.name!r}: a reply came without a finish reason; such replies count as invalid. If this "
-                "server never sends one, set accept_missing_finish = true"
+                f"endpoint {self.name!r}: the server asks to wait {exc.asked_s:,.0f} s; it is asked again after "
+                f"{exc.retry_after_s:,.0f} s"
             )
-        if reply.model is not None:
-            known = self._models.setdefault(role, reply.model)
-            if known != reply.model:
-                self._models[role] = reply.model
-                self.state.notes.append(
-                    f"endpoint {self.name!r}: the server answered the {role} as {known!r} and now as {reply.model!r}"
-                )
 
     def _hits_every_call(self, exc: EndpointError) -> bool:
         """Whether a fault, on an endpoint that has answered nothing yet, is taken to be one of the whole run.
@@ -305,14 +311,20 @@ class EndpointCaller:
 class _Progress:
     """One call on its way."""
 
-    __slots__ = ("abandoned", "attempts", "holds_slot", "last_error", "latency_s")
+    __slots__ = ("abandoned", "attempts", "holds_slot", "last_error", "latency_s", "on_broken")
 
-    def __init__(self) -> None:
+    def __init__(self, on_broken: OnBroken | None) -> None:
+        self.on_broken = on_broken
         self.attempts = 0
         self.abandoned = 0
         self.latency_s = 0.0
         self.holds_slot = True
         self.last_error: TransientError | None = None
+
+    def broken(self, exc: TransientError) -> None:
+        """Tell of an attempt whose reply was broken off: what came of it was paid for."""
+        if exc.partial is not None and self.on_broken is not None:
+            self.on_broken(exc)
 
     def stopped(self) -> CallFailedError:
         """The error of a call that got no further attempt because everything stops."""

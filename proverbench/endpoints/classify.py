@@ -3,11 +3,14 @@
 Pure: a status, headers' hint and a body go in; an :class:`EndpointError`, or the reason of a refusal, comes out.
 """
 
+import difflib
 import json
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from proverbench.endpoints.context import Room, read_room
 from proverbench.errors import (
     CallFailedError,
     EndpointError,
@@ -39,11 +42,25 @@ class ErrorFacts:
 
     status: int = field(default=0, compare=False)
     """An HTTP status among the body's numbers, 0 for none."""
+    marks: str = field(default="", compare=False)
+    """Names of fields that say by themselves what kind of error it is, such as ``contentFilter``."""
+    n_ctx: int | None = field(default=None, compare=False)
+    """The context in tokens, where a field tells it."""
+    n_prompt: int | None = field(default=None, compare=False)
+    """The prompt's tokens, likewise."""
+    wait: str = field(default="", compare=False)
+    """How long to wait, where the body says it in a field of its own: a duration such as ``26s``."""
+    headers: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Response headers of the server behind a gateway, where the body repeats them; names in lower case."""
 
     @property
     def words(self) -> str:
-        """Type, code and message in one text, for matching."""
-        return "" if self.page else f"{self.type}\n{self.code}\n{self.message}"
+        """Type, code, message and marks in one text, for matching."""
+        return "" if self.page else f"{self.type}\n{self.code}\n{self.message}\n{self.marks}"
+
+    def room(self, limit: int | None) -> Room:
+        """What it tells of the context; ``limit`` is the request's own output limit."""
+        return read_room(self.message, n_ctx=self.n_ctx, n_prompt=self.n_prompt, limit=limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +87,8 @@ _PARAMETER = (
 )
 _CONTEXT_LENGTH = (
     r"context_length_exceeded|exceed_context_size|string_above_max_length|context_window_exceeded|request_too_large"
+    r"|model token limit|token length too long|context (?:the )?overflows|n_keep[^.\n]{0,30}n_ctx"
+    r"|context length of only"
     r"|maximum context length|(?:exceed|larger than|longer than)[^.]{0,60}context (?:length|window|size|limit)"
     r"|context (?:length|window|size)[^.]{0,40}exceed|(?:prompt|input)[^.]{0,40}too long"
     r"|longer than the (?:maximum )?model|max_model_len|token count[^.]{0,40}exceeds the maximum"
@@ -78,12 +97,23 @@ _CONTEXT_LENGTH = (
 _CONTENT_POLICY = (
     r"content_policy|content_filter|responsibleaipolicy|\ninvalid_prompt\n|data_inspection_failed|content filter"
     r"|content (?:management|filtering) policy|flagged (?:as|by|for)|(?:input|prompt|request|content)[^.]{0,40} flagged"
-    r"|violat\w+[^.]{0,60}polic|safety (?:system|filter|reasons)"
+    r"|violat\w+[^.]{0,60}polic|safety (?:system|filter|reasons)|content exists risk|considered high risk"
+    r"|\n1301\n|contentfilter|sensitive_words_detected|prompt_blocked|moderation_reasons"
 )
 _NO_CREDIT = (
-    r"insufficient_quota|billing|insufficient[_ ](?:balance|credit|fund)|credit balance|exceeded your current quota"
-    r"|payment required|out of credits|no credits|spend(?:ing)? limit"
+    r"insufficient_(?:user_)?quota|billing|insufficient[_ ](?:\w+ )?(?:balance|credit|fund)|credit balance"
+    r"|exceeded_current_quota|exceeded your current (?:token )?quota|pre_consume_token_quota_failed|arrearage"
+    r"|(?:account|your|token) balance|not in good standing|\n1113\n"
+    r"|payment required|out of credits|no credits|more credits|spend(?:ing)? limit"
 )
+_PER_MINUTE = (
+    r"resource_exhausted|(?:retry|try again) (?:in|after) \d|per (?:minute|second)|too_many_requests_error"
+    r"|request_quota_exceeded|allocated quota|aliyun|alibabacloud|model-studio"
+)
+_TOO_LARGE = r"request too large[^\n]*(?:tokens per min|\bTPM\b)"
+_DASHSCOPE = re.compile(r"aliyun|alibabacloud|model-studio|dashscope", re.IGNORECASE)
+"""Its hosts; it says "quota" of its tokens per minute."""
+_CACHE_MARK = r"cache_control[^\n]*(?:extra inputs|not permitted|unknown|unsupported|not support|unexpected)"
 _NO_MODEL = (
     r"model_not_found|model_not_exist|unknown[_ ]model|invalid[_ ]model|not a valid model|no such model"
     r"|model[^.\n]{0,120}(?:does not exist|not found|is not available|not supported|do(?:es)? not have access)"
@@ -92,9 +122,17 @@ _NO_MODEL = (
 _ADD_CREDIT = "add credit at the provider, then resume"
 
 RULES: tuple[Rule, ...] = (
+    Rule("cache mark", "failed", (400, 422), _CACHE_MARK, remedy="this server takes no marks for its prompt cache"),
     Rule("bad parameter", "failed", (400, 422), _PARAMETER),
-    # Google says "quota" of limits per minute, and when to come back.
-    Rule("rate limit", "rate_limit", (429,), r"resource_exhausted|(?:retry|try again) in \d|per (?:minute|second)"),
+    Rule(
+        "too large a request",
+        "failed",
+        (413, 429),
+        _TOO_LARGE,
+        remedy="no wait helps: one request asks for more than the minute's tokens; lower max_tokens or raise the limit",
+    ),
+    # Google, DashScope and Cerebras say "quota" of limits per minute, some also when to come back.
+    Rule("rate limit", "rate_limit", (429,), _PER_MINUTE),
     Rule("no credit", "fatal", (402,), remedy=_ADD_CREDIT),
     Rule("no credit", "fatal", (400, 403, 429), _NO_CREDIT, remedy=_ADD_CREDIT),
     Rule("content policy", "refused", (400, 403, 422, 451), _CONTENT_POLICY, why="content_policy"),
@@ -164,7 +202,7 @@ def error_facts(data: Any) -> ErrorFacts | None:
     if isinstance(error, str):
         return ErrorFacts(
             message=error[:_MAX_SHOWN],
-            type=_word(data.get("type")),
+            type=_word(data.get("type")) or _word(data.get("error_type")),
             code=_word(data.get("code")),
             status=_status_in(data),
         )
@@ -174,16 +212,36 @@ def error_facts(data: Any) -> ErrorFacts | None:
     if message is None and not (error.get("type") or error.get("code")):
         return None
     text = message if isinstance(message, str) else json.dumps(message, ensure_ascii=False) if message else ""
-    metadata = error.get("metadata")
-    if isinstance(metadata, dict) and isinstance(metadata.get("raw"), str):
+    found = error.get("metadata")
+    metadata: dict[str, Any] = found if isinstance(found, dict) else {}
+    if isinstance(metadata.get("raw"), str):
         text = f"{text}: {metadata['raw']}"
+    marks = [name for name in ("contentFilter", "innererror") if error.get(name) or data.get(name)]
+    headers = metadata.get("headers")
     return ErrorFacts(
         message=text[:_MAX_SHOWN],
         type=_word(error.get("type")) or _word(error.get("status")),
         code=_word(error.get("code")),
         param=_word(error.get("param")),
         status=_status_in(error) or _status_in(data),
+        marks="\n".join([*marks, *(["moderation_reasons"] if metadata.get("reasons") else [])]),
+        n_ctx=_tokens(error.get("n_ctx")),
+        n_prompt=_tokens(error.get("n_prompt_tokens")),
+        wait=_retry_delay(error.get("details")),
+        headers={str(k).lower(): str(v) for k, v in headers.items()} if isinstance(headers, dict) else {},
     )
+
+
+def _tokens(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _retry_delay(details: Any) -> str:
+    """The wait that Google puts among the details of an error."""
+    for detail in details if isinstance(details, list) else ():
+        if isinstance(detail, dict) and isinstance(detail.get("retryDelay"), str):
+            return str(detail["retryDelay"])[:40]
+    return ""
 
 
 def error_inside(data: Any) -> ErrorFacts | None:
@@ -228,10 +286,12 @@ def effective_status(facts: ErrorFacts) -> int:
     for pattern, status in _STATUS_OF_WORD:
         if re.search(pattern, f"{facts.type}\n{facts.code}", re.IGNORECASE):
             return status
+    if re.search(_CONTEXT_LENGTH, facts.words, re.IGNORECASE):  # TGI and LM Studio send no code with these words
+        return 400
     return 401 if _UNAUTHORISED.match(facts.message) else 500
 
 
-def classify(status: int, facts: ErrorFacts, *, output_limit: int | None = None) -> Rule:
+def classify(status: int, facts: ErrorFacts, *, output_limit: int | None = None, host: str = "") -> Rule:
     """The row of the table that applies.
 
     Args:
@@ -239,27 +299,51 @@ def classify(status: int, facts: ErrorFacts, *, output_limit: int | None = None)
         facts: What the body says.
         output_limit: The request's own limit on output tokens. A context smaller than that is the config's fault and
             would refuse every call, so it is not taken for a refusal of this one.
+        host: Where the request went; one provider says "no quota" of its limits per minute.
     """
+    if _DASHSCOPE.search(host):
+        facts = replace(facts, marks=f"{facts.marks}\naliyun")
     for rule in RULES:
-        if rule.applies(status, facts) and not (rule.why == "context_length" and _limit_alone(facts, output_limit)):
+        if rule.applies(status, facts) and not (rule.why == "context_length" and facts.room(output_limit).limit_alone):
             return rule
     return RULES[-1]
 
 
-def error_of(rule: Rule, status: int, message: str, *, retry_after_s: float | None = None) -> EndpointError:
-    """The exception of a row that is no refusal."""
+MAX_HINT_S = 300.0
+"""Hints to wait beyond this are cut to it: a provider that says "come back tomorrow" is asked sooner."""
+
+
+def error_of(rule: Rule, status: int, message: str, *, asked_s: float | None = None) -> EndpointError:
+    """The exception of a row that is no refusal.
+
+    Args:
+        rule: The row.
+        status: The HTTP status.
+        message: For people.
+        asked_s: How long the provider asks to wait, in seconds; None when it does not say.
+    """
     kind = f"http_{status}"
+    hint_s = None if asked_s is None else min(asked_s, MAX_HINT_S)
+    long_s = asked_s if asked_s is not None and asked_s > MAX_HINT_S else None
     if rule.outcome == "fatal":
         return FatalEndpointError(message, kind=kind, status=status)
     if rule.outcome == "rate_limit":
-        return RateLimitedError(message, kind=kind, status=status, retry_after_s=retry_after_s)
+        return RateLimitedError(message, kind=kind, status=status, retry_after_s=hint_s, asked_s=long_s)
     if rule.outcome == "transient":
-        return TransientError(message, kind=kind, status=status, retry_after_s=retry_after_s)
+        return TransientError(message, kind=kind, status=status, retry_after_s=hint_s, asked_s=long_s)
     return CallFailedError(message, kind=kind, status=status)
 
 
-def describe(rule: Rule, status: int, facts: ErrorFacts, *, base_url: str) -> str:
-    """One line for people: what came, and what to do."""
+def describe(rule: Rule, status: int, facts: ErrorFacts, *, base_url: str, generation: Collection[str] = ()) -> str:
+    """One line for people: what came, and what to do.
+
+    Args:
+        rule: The row that applies.
+        status: The HTTP status, or :func:`effective_status`.
+        facts: What the body says.
+        base_url: Of the endpoint.
+        generation: Names of the parameters that the role's config sets.
+    """
     said = facts.message.strip() or "an empty body"
     code = facts.code or facts.type
     text = f"HTTP {status}{f' {code}' if code and code != str(status) else ''}: {said}"
@@ -268,12 +352,67 @@ def describe(rule: Rule, status: int, facts: ErrorFacts, *, base_url: str) -> st
         remedies.append(_url_remedy(base_url))
     if 300 <= status < 400:
         remedies.append("the server redirects; set base_url to where it points")
-    parameter = unknown_parameter(facts) if status in (400, 422) and rule.outcome == "failed" else None
-    if parameter and parameter.startswith("stream"):
-        remedies.append("set stream = false for this endpoint")
-    elif parameter:
-        remedies.append(f"the server does not accept {parameter!r}; change it in the role's generation table")
+    remedies += _parameter_remedies(rule, status, facts, generation)
+    afford = re.search(r"can only afford (\d[\d,]*)", facts.message)
+    if rule.name == "no credit" and afford:
+        remedies.append(f"or lower max_tokens to {afford[1]} at most")
     return one_line("; ".join([text, *remedies]))
+
+
+def _parameter_remedies(rule: Rule, status: int, facts: ErrorFacts, generation: Collection[str]) -> list[str]:
+    if status not in (400, 422) or rule.outcome != "failed" or rule.name == "cache mark":
+        return []
+    said = facts.message
+    if re.search(r"enable_thinking[^\n]*stream", said):
+        return ["set stream = true for this endpoint"]
+    parameter = unknown_parameter(facts)
+    most = re.search(r"(?:at most|a value <=|less than or equal to|maximum (?:value )?(?:of|is)) (\d[\d,]*)", said)
+    if parameter and parameter.startswith("stream"):
+        return ["set stream = false for this endpoint"]
+    if most and re.search(r"max_\w*tokens", f"{parameter} {said}"):
+        return [f"lower {parameter or 'max_tokens'} in the role's generation table to {most[1]} at most"]
+    if not parameter:
+        return []
+    renamed = [name for name in ("max_completion_tokens", "max_tokens") if parameter != name]
+    other = next((name for name in renamed if "tokens" in parameter and re.search(rf"\b{name}\b", said)), None)
+    meant = other or near_parameter(parameter)
+    hint = f" to {meant!r}" if other else f"; did you mean {meant!r}?" if meant and parameter in generation else ""
+    return [f"the server does not accept {parameter!r}; change it in the role's generation table{hint}"]
+
+
+PARAMETERS = (
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "repetition_penalty",
+    "presence_penalty",
+    "frequency_penalty",
+    "reasoning_effort",
+    "reasoning",
+    "thinking",
+    "enable_thinking",
+    "seed",
+    "stop",
+    "logit_bias",
+    "logprobs",
+    "response_format",
+    "verbosity",
+    "extra_body",
+    "service_tier",
+    "chat_template_kwargs",
+)
+"""Request parameters that people use; only to guess what another name was meant to be."""
+
+
+def near_parameter(name: str) -> str | None:
+    """The known request parameter that a name is most likely a misspelling of; None when it is known, or near none."""
+    if name in PARAMETERS:
+        return None
+    return next(iter(difflib.get_close_matches(name.lower(), PARAMETERS, n=1, cutoff=0.8)), None)
 
 
 def unknown_parameter(facts: ErrorFacts) -> str | None:
@@ -291,13 +430,6 @@ def _url_remedy(base_url: str) -> str:
     if re.search(r"/v\d+\w*$", path):
         return f"nothing answers at {path}; check base_url and model"
     return f'nothing answers at {path}; try base_url = "{path}/v1"'
-
-
-def _limit_alone(facts: ErrorFacts, output_limit: int | None) -> bool:
-    """Whether the output limit by itself is more than the context that the server speaks of."""
-    context = re.search(r"(?:context (?:length|window|size)|model_len)\D{0,30}(\d{2,12})", facts.message)
-    blamed = re.search(r"completion|max_\w*tokens|output", facts.message)
-    return bool(blamed and context and output_limit is not None and output_limit >= int(context.group(1)))
 
 
 def _word(value: Any) -> str:

@@ -3,12 +3,13 @@
 import os
 import resource
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.caller import EndpointCaller
 from proverbench.errors import ConfigError
 from proverbench.inputs.config import Config, EndpointConfig, RoleConfig, check_environment
+from proverbench.protocols.basic_v1 import FINISH_REASONS
 
 if TYPE_CHECKING:
     from proverbench.endpoints.base import Caller, Endpoint
@@ -61,7 +62,7 @@ async def open_callers(
     return callers
 
 
-async def close_callers(callers: "Mapping[str, Caller]") -> None:
+async def close_callers(callers: "Mapping[Any, Caller]") -> None:
     """Close every caller once."""
     for caller in {id(caller): caller for caller in callers.values()}.values():
         await caller.aclose()
@@ -142,7 +143,8 @@ async def _open(
         timeout_s=endpoint.timeout_s,
         requests_per_minute=endpoint.requests_per_minute,
         tokens_per_minute=endpoint.tokens_per_minute,
-        missing_finish_accepted=endpoint.accept_missing_finish or endpoint.kind == "replay",
+        normal_stops=None if endpoint.kind == "replay" else FINISH_REASONS[endpoint.kind],
+        missing_finish_accepted=endpoint.accept_missing_finish,
         answered_before=answered_before,
     )
     return caller

@@ -5,13 +5,14 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import msgspec
 
 from proverbench.concurrency import Turns
 from proverbench.endpoints.access import Access
+from proverbench.endpoints.audit import broken_off
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.classify import (
     ErrorFacts,
@@ -24,13 +25,14 @@ from proverbench.endpoints.classify import (
     read_error,
 )
 from proverbench.endpoints.limits import Quota
-from proverbench.endpoints.retry import hint_in, parse_retry_after, quotas
+from proverbench.endpoints.retry import asked_wait, quotas
 from proverbench.endpoints.seeds import call_seed
 from proverbench.endpoints.sse import Event, iter_events
 from proverbench.endpoints.transport import Transport
-from proverbench.errors import CallFailedError, EndpointError, TransientError
+from proverbench.errors import AttemptTimeoutError, CallFailedError, EndpointError, Partial, TransientError
 from proverbench.inputs.config import EndpointConfig, RoleConfig
 from proverbench.spending.money import output_limit
+from proverbench.spending.usage import merge_usage
 
 _IDLE_S = 600.0
 """A connection on which nothing comes for so long is likely to be cut somewhere on its way."""
@@ -44,6 +46,9 @@ _MAX_ERROR_BYTES = 1024 * 1024
 _DEEPEST = 64
 """Levels of a reply that are kept where it has too many for a JSON reader."""
 _DEEPEST_USAGE = 8
+
+_NO_HEADERS: Mapping[str, str] = {}
+_NO_MARKS = "the server refuses the marks for its prompt cache (cache_control); they are left out from now on"
 
 T = TypeVar("T")
 OnQuota = Callable[[Quota], None]
@@ -59,6 +64,29 @@ class Wire:
     seed: int | None
     stream: bool
     output_limit: int | None
+
+
+@dataclass(slots=True)
+class Heard:
+    """What came of a stream so far: should it break off, that much was paid for."""
+
+    text: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    usage: list[Any] = field(default_factory=list)
+    """Usage objects, in the order they came."""
+    finish_reason: str | None = None
+    began: bool = False
+    """Whether the model had begun, as far as it shows."""
+
+    def partial(self) -> Partial | None:
+        """What was heard; None when the model had not begun."""
+        if not (self.began or self.text or self.reasoning or self.usage):
+            return None
+        return Partial(self.finish_reason, sum(map(len, self.text)), merge_usage(self.usage))
+
+
+class CacheMarkRefusedError(TransientError):
+    """The server refuses our mark for its prompt cache. Without it the same request may pass."""
 
 
 def wants_stream(endpoint: EndpointConfig, limit: int | None) -> bool:
@@ -220,6 +248,8 @@ class HttpEndpoint:
         self._redact = access.redact
         self._on_quota = on_quota
         self._turns = Turns()
+        self.marks_cache = True
+        """Whether what calls share is marked for the provider's cache, where the kind has such marks."""
         self._transport = Transport(
             url,
             {**headers, **access.headers},
@@ -254,8 +284,13 @@ class HttpEndpoint:
         """
         raise NotImplementedError
 
-    async def read_stream(self, events: AsyncIterator[Event], wire: Wire) -> Reply:
+    async def read_stream(self, events: AsyncIterator[Event], wire: Wire, heard: Heard) -> Reply:
         """What a streamed response says.
+
+        Args:
+            events: The stream.
+            wire: The role that asked.
+            heard: Takes what comes, as it comes.
 
         Raises:
             EndpointError: If an error came in mid-stream, or the stream was cut.
@@ -263,25 +298,48 @@ class HttpEndpoint:
         raise NotImplementedError
 
     async def complete(self, request: Request) -> Reply:
-        """Make one attempt; see :class:`~proverbench.endpoints.base.Endpoint`."""
+        """Make one attempt; see :class:`~proverbench.endpoints.base.Endpoint`.
+
+        One that is refused for our mark goes out once more without it, and so do all that follow.
+        """
+        marked = self.marks_cache
+        try:
+            return await self._complete(request)
+        except CacheMarkRefusedError as exc:
+            if not marked:
+                raise CallFailedError(str(exc), kind=exc.kind, status=exc.status) from None
+            self.marks_cache = False
+        return replace(await self._complete(request), remark=_NO_MARKS)
+
+    async def _complete(self, request: Request) -> Reply:
         wire = self.roles[request.role]
-        body = encode(self.body(request, stream=wire.stream))
+        heard = Heard()
+        try:
+            return await self._exchange(encode(self.body(request, stream=wire.stream)), wire, heard)
+        except AttemptTimeoutError:
+            raise  # it counts as abandoned, whatever had come
+        except TransientError as exc:
+            if exc.partial is None and (partial := heard.partial()) is not None:
+                reply = self.cleaned(Reply("", partial.finish_reason, usage=partial.usage))
+                exc.partial = Partial(reply.finish_reason, partial.text_chars, reply.usage)
+            raise
+
+    async def _exchange(self, body: bytes, wire: Wire, heard: Heard) -> Reply:
         async with self._transport.post(body) as response:
             if response.status != 200:
                 raw = await _beginning(response.content.iter_any(), _MAX_ERROR_BYTES)
-                hint = parse_retry_after(response.headers)
                 await self._turns.wait()
-                return self.refused_or_raise(response.status, read_error(raw), wire, hint)
+                return self.refused_or_raise(response.status, read_error(raw), wire, response.headers)
             if self._on_quota:
                 for quota in quotas(response.headers):
                     self._on_quota(quota)
             chunks = _bounded(response.content.iter_any())
             if response.content_type == "text/event-stream":
-                reply = await self.read_stream(iter_events(chunks), wire)
+                reply = await self.read_stream(iter_events(chunks), wire, heard)
                 return await self._in_turn(lambda: self.cleaned(reply))
             raw = b"".join([chunk async for chunk in chunks])
         if raw.startswith((b"data:", b"event:", b": ")):  # a stream that does not say that it is one
-            return self.cleaned(await self.read_stream(iter_events(_once(raw)), wire))
+            return self.cleaned(await self.read_stream(iter_events(_once(raw)), wire, heard))
         return await self._in_turn(lambda: self.cleaned(self.read_reply(raw, wire)))
 
     async def _in_turn(self, read: Callable[[], Reply]) -> Reply:
@@ -310,6 +368,11 @@ class HttpEndpoint:
             response_id=reply.response_id and field(reply.response_id),
         )
 
+    def broken_off(self, finish_reason: str, usage: dict[str, Any] | None) -> TransientError:
+        """The error of a reply without content that the server says it broke off."""
+        reply = self.cleaned(Reply("", finish_reason, usage=usage))
+        return broken_off(reply.finish_reason or "", reply)
+
     async def aclose(self) -> None:
         """Release connections."""
         await self._transport.aclose()
@@ -320,23 +383,27 @@ class HttpEndpoint:
             return request.seed
         return call_seed(wire.seed, request.key)
 
-    def refused_or_raise(self, status: int, facts: ErrorFacts, wire: Wire, retry_after_s: float | None = None) -> Reply:
+    def refused_or_raise(
+        self, status: int, facts: ErrorFacts, wire: Wire, headers: Mapping[str, str] = _NO_HEADERS
+    ) -> Reply:
         """Turn an error into a refused reply, or raise what it means.
 
         Args:
             status: The HTTP status; 200 for an error inside a successful response.
             facts: What its body says.
             wire: The role that asked.
-            retry_after_s: The provider's hint.
+            headers: Of the response.
         """
         status = effective_status(facts) if status == 200 else status
-        rule = classify(status, facts, output_limit=wire.output_limit)
+        url = self.endpoint.base_url or self._transport.url
+        rule = classify(status, facts, output_limit=wire.output_limit, host=url)
         if rule.outcome == "refused":
-            return Reply(text="", finish_reason=None, refused=rule.why)
-        if retry_after_s is None and status == 429:
-            retry_after_s = hint_in(facts.message)
-        message = self._redact(describe(rule, status, facts, base_url=self.endpoint.base_url or self._transport.url))
-        raise error_of(rule, status, message, retry_after_s=retry_after_s)
+            room = facts.room(wire.output_limit) if rule.why == "context_length" else None
+            return Reply(text="", finish_reason=None, refused=rule.why, context=room)
+        message = self._redact(describe(rule, status, facts, base_url=url, generation=wire.role.generation))
+        if rule.name == "cache mark":
+            raise CacheMarkRefusedError(message, kind=f"http_{status}", status=status)
+        raise error_of(rule, status, message, asked_s=asked_wait(headers, facts))
 
     def refused_inside(self, raw: bytes, wire: Wire) -> Reply | None:
         """What an error means that stands where a reply should be, whatever its shape; None when there is none.

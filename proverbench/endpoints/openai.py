@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 
 from proverbench.endpoints.access import Access
+from proverbench.endpoints.audit import server_ended, word
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.classify import ErrorFacts, error_facts, is_error
-from proverbench.endpoints.http import HttpEndpoint, OnQuota, Wire, cut, decode, joined, text_or_none
+from proverbench.endpoints.http import Heard, HttpEndpoint, OnQuota, Wire, cut, decode, joined, text_or_none
 from proverbench.endpoints.sse import Event
-from proverbench.errors import TransientError
 from proverbench.inputs.config import EndpointConfig, RoleConfig
+from proverbench.spending.usage import merge_usage
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
@@ -32,14 +33,19 @@ class _Choice:
     index: Any = 0
     message: _Message | None = None
     delta: _Message | None = None
-    finish_reason: Any = None
+    finish_reason: str | None = None
+    native_finish_reason: str | None = None
+    """What the server behind a proxy said."""
+    usage: Any = None
     error: Any = None
 
 
 class _Completion(msgspec.Struct):
+    object: Any = None
     choices: Any = None
     error: Any = None
     usage: Any = None
+    x_groq: Any = None
     model: Any = None
     system_fingerprint: Any = None
     id: Any = None
@@ -96,22 +102,22 @@ class OpenAIEndpoint(HttpEndpoint):
                 return refused
             raise self.bad_reply(raw, "a 200 that holds no choice of a chat completion")
         choice = next((choice for choice in choices if choice.message is not None), choices[0])
-        refused = self._failed(choice, wire)
-        if refused is not None:
-            return refused
+        usage = merge_usage([completion.usage, *(choice.usage for choice in choices), _groq_usage(completion)])
+        if is_error(choice.error):
+            return self._refused(choice.error, wire)
         if choice.message is None:
+            if server_ended(choice.finish_reason):
+                raise self.broken_off(str(choice.finish_reason), usage)
             raise self.bad_reply(raw, "a choice without a message")
         text, thinking = split_content(choice.message.content)
         if text is None:
             raise self.bad_reply(raw, "a message whose content is neither text nor a list of parts")
         reasoning = [*_reasoning(choice.message), *thinking]
-        return _reply(completion, text, reasoning, choice.finish_reason, refusal_of(choice.message))
+        return _reply(completion, text, reasoning, choice, refusal_of(choice.message), usage)
 
-    async def read_stream(self, events: AsyncIterator[Event], wire: Wire) -> Reply:
+    async def read_stream(self, events: AsyncIterator[Event], wire: Wire, heard: Heard) -> Reply:
         """A chat completion from its chunks."""
         whole = _Completion()
-        text: list[str] = []
-        reasoning: list[str] = []
         refusal: list[str] = []
         last = _Choice()
         done = False
@@ -120,44 +126,33 @@ class OpenAIEndpoint(HttpEndpoint):
                 done = True
                 break
             chunk = self._chunk(event)
-            if is_error(chunk.error) or event.name == "error":
+            if is_error(chunk.error) or event.name == "error" or chunk.object == "error":
                 return self._refused(chunk.error or {"message": "an error event"}, wire, event.data)
             _take_over(whole, chunk)
+            for usage in (chunk.usage, _groq_usage(chunk)):
+                if usage is not None:
+                    heard.usage.append(usage)
             for choice in _choices(chunk):
                 if choice.index not in (0, None, "0"):
                     continue
-                delta = choice.delta or choice.message
-                if delta is not None:
-                    piece, thinking = split_content(delta.content)
-                    text.append(piece or "")
-                    reasoning += [*_reasoning(delta), *thinking]
-                    refusal.append(refusal_of(delta))
-                if choice.finish_reason is not None or is_error(choice.error):
+                _hear(choice, heard, refusal)
+                if is_error(choice.error):
+                    return self._refused(choice.error, wire)
+                if choice.finish_reason is not None and (
+                    last.finish_reason is None or server_ended(choice.finish_reason)
+                ):
                     last = choice
-        if not done and last.finish_reason is None and not is_error(last.error):
+                    heard.finish_reason = choice.finish_reason
+        if not done and last.finish_reason is None:
             raise cut()
-        refused = self._failed(last, wire)
-        if refused is not None:
-            return refused
-        return _reply(whole, joined(text), reasoning, last.finish_reason, joined(refusal))
+        usage = merge_usage(heard.usage)
+        return _reply(whole, joined(heard.text), heard.reasoning, last, joined(refusal), usage)
 
     def _chunk(self, event: Event) -> _Completion:
         try:
             return decode(event.data, _Completion)
         except ValueError:
             raise self.bad_reply(event.data, "a chunk of a stream that is no chat completion") from None
-
-    def _failed(self, choice: _Choice, wire: Wire) -> Reply | None:
-        """A generation that failed on the server is no answer; None when it did not.
-
-        Raises:
-            EndpointError: What the choice's error says, unless that is a refusal, else TransientError.
-        """
-        if is_error(choice.error):
-            return self._refused(choice.error, wire)
-        if choice.finish_reason == "error":
-            raise TransientError("the server ended the generation with an error", kind="finish_error", status=200)
-        return None
 
     def _refused(self, error: Any, wire: Wire, raw: bytes = b"") -> Reply:
         """What the error of a 200 means.
@@ -182,12 +177,39 @@ def _choices(completion: _Completion) -> list[_Choice]:
             index=choice.get("index"),
             message=_message(choice.get("message")),
             delta=_message(choice.get("delta")),
-            finish_reason=choice.get("finish_reason"),
+            finish_reason=word(choice.get("finish_reason")),
+            native_finish_reason=_native(choice),
+            usage=choice.get("usage"),
             error=choice.get("error"),
         )
         for choice in choices
         if isinstance(choice, dict)
     ]
+
+
+def _native(choice: dict[str, Any]) -> str | None:
+    """The finish reason that a proxy was given, where it passes it on: OpenRouter's place, then LiteLLM's."""
+    fields = choice.get("provider_specific_fields")
+    return word(choice.get("native_finish_reason")) or (
+        word(fields.get("native_finish_reason")) if isinstance(fields, dict) else None
+    )
+
+
+def _groq_usage(completion: _Completion) -> Any:
+    return completion.x_groq.get("usage") if isinstance(completion.x_groq, dict) else None
+
+
+def _hear(choice: _Choice, heard: Heard, refusal: list[str]) -> None:
+    """Take what a chunk's choice adds."""
+    if choice.usage is not None:
+        heard.usage.append(choice.usage)
+    delta = choice.delta or choice.message
+    if delta is not None:
+        piece, thinking = split_content(delta.content)
+        if piece:
+            heard.text.append(piece)
+        heard.reasoning += [*_reasoning(delta), *thinking]
+        refusal.append(refusal_of(delta))
 
 
 def _message(value: Any) -> _Message | None:
@@ -257,20 +279,27 @@ def _reasoning(message: _Message) -> list[str]:
 
 
 def _take_over(whole: _Completion, chunk: _Completion) -> None:
-    whole.usage = chunk.usage or whole.usage
     whole.model = whole.model or chunk.model
     whole.id = whole.id or chunk.id
     whole.system_fingerprint = whole.system_fingerprint or chunk.system_fingerprint
 
 
-def _reply(completion: _Completion, text: str, reasoning: list[str], finish_reason: Any, refusal: str) -> Reply:
+def _reply(
+    completion: _Completion,
+    text: str,
+    reasoning: list[str],
+    choice: _Choice,
+    refusal: str,
+    usage: dict[str, Any] | None,
+) -> Reply:
     refused = bool(refusal) and not text.strip()
     return Reply(
         text=refusal if refused else text,
-        finish_reason=None if finish_reason is None else str(finish_reason),
+        finish_reason=choice.finish_reason,
+        native_finish_reason=choice.native_finish_reason,
         reasoning=joined(reasoning) or None,
         refused="content_policy" if refused else None,
-        usage=completion.usage if isinstance(completion.usage, dict) else None,
+        usage=usage,
         model=text_or_none(completion.model),
         fingerprint=text_or_none(completion.system_fingerprint),
         response_id=text_or_none(completion.id),

@@ -7,10 +7,10 @@ import msgspec
 
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.classify import ErrorFacts, error_facts, is_error
-from proverbench.endpoints.http import Wire, cut, decode, text_or_none
+from proverbench.endpoints.http import Heard, Wire, cut, decode, text_or_none
 from proverbench.endpoints.openai import OpenAIEndpoint, refusal_in, split_content
 from proverbench.endpoints.sse import Event
-from proverbench.errors import CallFailedError, TransientError
+from proverbench.errors import CallFailedError
 
 _ENDINGS = {"max_output_tokens": "length"}
 """Reasons of an incomplete response, in the words of chat completions; others stay as they are."""
@@ -72,10 +72,11 @@ class ResponsesEndpoint(OpenAIEndpoint):
             raise self.bad_reply(raw, "a 200 without status and output")
         return self._reply(response)
 
-    async def read_stream(self, events: AsyncIterator[Event], wire: Wire) -> Reply:
+    async def read_stream(self, events: AsyncIterator[Event], wire: Wire, heard: Heard) -> Reply:
         """A response from the last event of its stream, which holds it whole."""
         async for event in events:
             if event.name.startswith("response.") and not event.name.endswith(_LAST):
+                heard.began = True
                 continue  # the many small pieces, which the last event holds again
             progress = self._progress(event)
             if progress.type == "error":
@@ -96,7 +97,7 @@ class ResponsesEndpoint(OpenAIEndpoint):
 
     def _reply(self, response: _Response) -> Reply:
         if response.status in ("failed", "cancelled"):
-            raise TransientError(f"the response ended as {response.status}", kind="finish_error", status=200)
+            raise self.broken_off(response.status, response.usage if isinstance(response.usage, dict) else None)
         if response.status in _UNFINISHED:
             raise CallFailedError(
                 f"the response is {response.status}, not finished, and is not waited for; take background out of the "

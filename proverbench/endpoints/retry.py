@@ -7,12 +7,13 @@ together do not come back together, and never ends before the provider's hint.
 import math
 import random
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
 
+from proverbench.endpoints.classify import MAX_HINT_S, ErrorFacts
 from proverbench.endpoints.limits import Quota
 from proverbench.errors import TransientError
 
@@ -20,10 +21,9 @@ BASE_WAIT_S = 1.0
 """Upper end of the first wait without a hint; doubles with each attempt."""
 MAX_WAIT_S = 60.0
 """Longest wait without a hint."""
-MAX_HINT_S = 300.0
-"""Hints beyond this are cut to it: a provider that says "come back tomorrow" is asked sooner."""
 
 _QUOTAS = (
+    ("x-ratelimit-remaining", "x-ratelimit-reset"),
     ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
     ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
     ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
@@ -36,37 +36,83 @@ _DURATION = re.compile(
     r"(?:(\d{1,6})h)?(?:(\d{1,6})m(?!s))?(?:(\d{1,6}(?:\.\d{1,9})?)s)?(?:(\d{1,9}(?:\.\d{1,9})?)ms)?", re.ASCII
 )
 
-_HINT = re.compile(r"(?:retry|try again) (?:in|after) (\d{1,6}(?:\.\d{1,9})?) ?(ms|s|m)\b", re.IGNORECASE)
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_UNIT_WORDS = (
+    (r"milliseconds?|millis|ms", 0.001),
+    (r"seconds?|secs?|s", 1.0),
+    (r"minutes?|mins?|m", 60.0),
+    (r"hours?|hrs?|h", 3600.0),
+    (r"days?|d", 86_400.0),
+)
+_SPAN = re.compile(
+    r"(\d{1,9}(?:\.\d{1,9})?) ?(" + "|".join(words for words, _ in _UNIT_WORDS) + r")(?![a-z])", re.IGNORECASE
+)
+_HINT = re.compile(
+    rf"(?:retry|try again) (?:in|after) (?:about )?({_SPAN.pattern}(?:(?:,? and |,? ?){_SPAN.pattern})*)",
+    re.IGNORECASE,
+)
+_DATE_S, _DATE_MS = 1e9, 1e12
+"""Above these a number is no duration but a moment: Unix seconds, Unix milliseconds."""
 
 Sleep = Callable[[float], Awaitable[None]]
 
 
-def parse_retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
-    """The provider's hint in seconds, in 0..MAX_HINT_S, or None when there is none that makes sense.
+def asked_wait(headers: Mapping[str, str], facts: ErrorFacts, *, now: datetime | None = None) -> float | None:
+    """How long the provider asks to wait after an error, in seconds, however long; None when it does not say.
 
-    Reads ``retry-after-ms`` and ``Retry-After`` as a number of seconds or an HTTP date; a date in the past is 0.
+    Headers come first: ``retry-after-ms``, ``Retry-After`` as a number of seconds or an HTTP date, then the resets of
+    allowances that are used up (:func:`quotas`). Then what the body repeats of another server's headers, its field for
+    it, and its words ("please try again in 1m26.4s"). A moment in the past is 0.
 
     Args:
         headers: Response headers, looked up without regard to case by the mapping itself.
+        facts: What the body says.
         now: The present time, for dates.
     """
+    now = now or datetime.now(UTC)
+    for asked in (_asked_in(headers, now), _asked_in(facts.headers, now), _span(facts.wait), _in_words(facts.message)):
+        if asked is not None:
+            return asked
+    return None
+
+
+def _asked_in(headers: Mapping[str, str], now: datetime) -> float | None:
+    if not headers:
+        return None
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
-        return min(milliseconds / 1000, MAX_HINT_S)
+        return milliseconds / 1000
     value = headers.get("retry-after")
-    seconds = _number(value)
-    if seconds is not None:
-        return min(seconds, MAX_HINT_S)
-    return _until(value, now or datetime.now(UTC))
+    seconds = _seconds(_number(value), now)
+    if seconds is None:
+        seconds = _until(value, now)
+    if seconds is None:
+        seconds = max((reset_s for reset_s in _resets(headers, now)), default=None)
+    return seconds
 
 
-def hint_in(message: str) -> float | None:
-    """The hint that a message holds ("please try again in 1.2s"), in seconds, or None."""
+def _in_words(message: str) -> float | None:
     found = _HINT.search(message)
-    if not found:
+    return _span(found[1]) if found else None
+
+
+def _span(text: str) -> float | None:
+    """The seconds of ``26s``, ``1m26.4s``, ``2 minutes and 5 seconds``; None of anything without a unit."""
+    spans = _SPAN.findall(text)
+    if not spans:
         return None
-    return min(float(found[1]) * _UNITS[found[2].lower()], MAX_HINT_S)
+    return sum(float(number) * _unit(unit) for number, unit in spans)
+
+
+def _unit(word: str) -> float:
+    return next(seconds for words, seconds in _UNIT_WORDS if re.fullmatch(words, word, re.IGNORECASE))
+
+
+def _seconds(number: float | None, now: datetime) -> float | None:
+    """A duration in seconds, also where the number is a moment in Unix seconds or milliseconds."""
+    if number is None or number <= _DATE_S or math.isinf(number):
+        return number
+    moment = number / 1000 if number > _DATE_MS else number
+    return max(moment - now.timestamp(), 0.0)
 
 
 def _number(value: str | None) -> float | None:
@@ -86,7 +132,7 @@ def _until(value: str | None, now: datetime) -> float | None:
         return None
     if date.tzinfo is None:
         date = date.replace(tzinfo=UTC)
-    return min(max((date - now).total_seconds(), 0.0), MAX_HINT_S)
+    return max((date - now).total_seconds(), 0.0)
 
 
 def quotas(headers: Mapping[str, str], *, now: datetime | None = None) -> list[Quota]:
@@ -94,18 +140,20 @@ def quotas(headers: Mapping[str, str], *, now: datetime | None = None) -> list[Q
 
     OpenAI gives durations such as ``1s``, ``6m0s`` or ``20ms``, others plain seconds, Anthropic RFC 3339 times.
     """
-    found = []
+    return [Quota(0, min(reset_s, MAX_HINT_S)) for reset_s in _resets(headers, now)]
+
+
+def _resets(headers: Mapping[str, str], now: datetime | None) -> Iterator[float]:
     for remaining_name, reset_name in _QUOTAS:
         remaining = _number(headers.get(remaining_name))
         if remaining is not None and remaining < 1:
             reset_s = _reset(headers.get(reset_name), now or datetime.now(UTC))
             if reset_s:
-                found.append(Quota(0, min(reset_s, MAX_HINT_S)))
-    return found
+                yield reset_s
 
 
 def _reset(value: str | None, now: datetime) -> float | None:
-    seconds = _number(value)
+    seconds = _seconds(_number(value), now)
     if seconds is not None or not value:
         return seconds
     duration = _DURATION.fullmatch(value.strip())

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from proverbench.benchmark import Benchmark
 from proverbench.errors import DataError, InvalidReply
 from proverbench.protocols.basic_v1 import parse_steps
 from proverbench.records import Annotation, Problem, Proof
@@ -102,6 +103,17 @@ def derive_proof_id(problem_id: str, steps: list[str]) -> str:
     """The id of a proof whose row has none, as the published evaluator derives it."""
     text = json.dumps([problem_id, steps], ensure_ascii=False, separators=(",", ":"))
     return "amb-v-" + hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def load_rows(benchmark: Benchmark, path: Path | str) -> "Dataset[Problem] | Dataset[Proof]":
+    """The input rows of a benchmark, from a file.
+
+    Raises:
+        DataError: Lists every fault of the file.
+    """
+    loaders: Mapping[type[Problem], Callable[[Path | str], Dataset[Problem] | Dataset[Proof]]]
+    loaders = {Problem: load_problems, Proof: load_proofs}
+    return loaders[benchmark.row](path)
 
 
 def load_problems(path: Path | str) -> Dataset[Problem]:

@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from proverbench.benchmark import benchmark_of
 from proverbench.errors import DataError
-from proverbench.inputs.data import EVERYTHING, PUBLISHED_DOMAINS, load_problems, load_proofs
+from proverbench.inputs.data import EVERYTHING, PUBLISHED_DOMAINS, load_rows
 from proverbench.records import (
     Annotation,
     AttemptLine,
@@ -30,7 +31,6 @@ from proverbench.records import (
     Role,
     RoleIdentity,
     Row,
-    Summary,
     Task,
 )
 from proverbench.run.journal import now, storable, storable_value
@@ -67,7 +67,8 @@ class _Manifest(msgspec.Struct):
 
 class _Response(msgspec.Struct):
     text: str = ""
-    reasoning_content: str | None = None
+    reasoning_content: Any = None
+    """Text as a rule; the evaluator stores whatever a server sent."""
     finish_reason: Any = None
     usage: Any = None
     error: str | None = None
@@ -123,20 +124,6 @@ class PublishedRun:
     """Split → its metrics as its summary.json has them."""
     notes: list[str] = field(default_factory=list)
     """What a user should know of the import."""
-
-    def differences(self, summary: Summary) -> list[str]:
-        """Scores that are not what they were, in words."""
-        found = []
-        for name, metrics in self.scores.items():
-            ours = summary.splits[name].metrics if name in summary.splits else None
-            if (metrics is None) != (ours is None):
-                found.append(f"{name}: it {'has no scores' if metrics is None else 'has scores'}, here it is not so")
-            for metric, was in (metrics or {}).items():
-                is_ = (ours or {}).get(metric)
-                same = was == is_ or (was is not None and is_ is not None and abs(was - is_) <= 1e-12)
-                if ours is not None and not same:
-                    found.append(f"{name}: {metric} was {was}, is {is_}")
-        return found
 
 
 class _Marked(msgspec.Struct):
@@ -203,6 +190,7 @@ def load_published(path: Path, *, data: Path | None = None, unknown_rows: bool =
                 "run_id": manifest.run_id,
                 "code_sha256": manifest.code_sha256,
                 "config": manifest.config,
+                "scores": {name: split.metrics for name, split in summary.splits.items()},
             },
         },
         rows=rows,
@@ -253,7 +241,11 @@ def _records(path: Path, manifest: _Manifest) -> list[_Record]:
             faults.append(f"{where}: it belongs to another run ({record.run_id[:12]}…, not {manifest.run_id[:12]}…)")
         if not 0 <= record.sample_index < manifest.settings.samples:
             faults.append(f"{where}: sample_index is {record.sample_index}, of {manifest.settings.samples}")
-        if manifest.task == "verifier" and None in (record.proof_id, record.is_correct, record.first_error_step):
+        if benchmark_of(manifest.task).labelled and None in (
+            record.proof_id,
+            record.is_correct,
+            record.first_error_step,
+        ):
             faults.append(f"{where}: proof_id, is_correct or first_error_step is missing")
     if faults:
         raise DataError.of(faults)
@@ -261,7 +253,7 @@ def _records(path: Path, manifest: _Manifest) -> list[_Record]:
 
 
 def _rows_of_data(data: Path, manifest: _Manifest, records: Iterable[_Record], path: Path) -> list[Row]:
-    dataset = load_problems(data) if manifest.task == "prover" else load_proofs(data)
+    dataset = load_rows(benchmark_of(manifest.task), data)
     if dataset.sha256 != manifest.data_sha256:
         raise DataError(
             f"{data} is not the file that {path} was made from: its SHA-256 is {dataset.sha256[:12]}…, "
@@ -292,7 +284,7 @@ def _rows_of_records(
     for record in records:
         known.setdefault(record.row, _row_of(manifest, record))
     notes = ["reference solutions are in its data file alone: give it with --data FILE to have them"]
-    if manifest.task == "verifier":
+    if benchmark_of(manifest.task).labelled:
         notes = [
             "its records hold the first wrong step alone: it stands as a fatal error, without recoverable errors and "
             "comments; give the data file with --data FILE to have references and annotations"
@@ -319,7 +311,7 @@ def _row_of(manifest: _Manifest, record: _Record) -> Row:
         "domain": record.domain,
         "subject": record.subject,
     }
-    if manifest.task == "prover":
+    if not benchmark_of(manifest.task).labelled:
         return Problem(**common)
     first = -1 if record.first_error_step is None else record.first_error_step
     return Proof(
@@ -344,7 +336,7 @@ def _domains_of_absent(summary: _Summary, known: Iterable[Row], count: int) -> l
 
 def _unknown(task: Task, row: int, domain: str | None) -> Row:
     text = "(This row has no record; it stands in the data file alone.)"
-    if task == "prover":
+    if not benchmark_of(task).labelled:
         return Problem(problem_id=f"unknown row {row}", problem=text, domain=domain)
     return Proof(
         problem_id=f"unknown row {row}",
@@ -392,6 +384,7 @@ class _Lines(Iterable[Line]):
 
 def _answered(key: CallKey, response: _Response, prompt: str | None) -> CallLine:
     text, text_b64 = storable(response.text)
+    reasoning, reasoning_b64 = _reasoning(response.reasoning_content)
     finish_reason = response.finish_reason
     return CallLine(
         role=key.role,
@@ -402,10 +395,18 @@ def _answered(key: CallKey, response: _Response, prompt: str | None) -> CallLine
         prompt=prompt,
         text=text,
         text_b64=text_b64,
-        reasoning=response.reasoning_content or None,
+        reasoning=reasoning,
+        reasoning_b64=reasoning_b64,
         finish_reason=None if finish_reason is None else str(finish_reason),
         usage=storable_value(response.usage) if isinstance(response.usage, dict) else None,
     )
+
+
+def _reasoning(sent: Any) -> tuple[str | None, str | None]:
+    """Reasoning as it is stored; what is no text, as JSON. It is kept for people and never parsed."""
+    if sent in (None, ""):
+        return None, None
+    return storable(sent if isinstance(sent, str) else msgspec.json.encode(sent).decode())
 
 
 def _unanswered(key: CallKey, error: str) -> AttemptLine:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from proverbench.benchmark import benchmark_of
 from proverbench.metrics.checks import check_extent, check_judgments
 from proverbench.records import LEVEL_SCORES, Judgment, ProofRecord, Task
 
@@ -140,7 +141,7 @@ class JudgmentArrays:
         In ProverBench it accepts; in VerifierBench it agrees with the human label, and an invalid or missing level is
         an exact match.
         """
-        favoured = ACCEPTS if self.task == "prover" else self.label[:, None]
+        favoured = self.label[:, None] if benchmark_of(self.task).labelled else ACCEPTS
         return replace(
             self,
             verdict=np.where(self.verdict == INVALID, favoured, self.verdict).astype(np.int32),

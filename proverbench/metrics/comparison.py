@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from proverbench.benchmark import benchmark_of
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.inference import Function, Summary, again, holm, holm_levels, interval, join, p_value
 from proverbench.metrics.rates import RateTable, published_rates, sample_values
@@ -149,7 +150,7 @@ def align(runs: Mapping[str, JudgmentArrays]) -> tuple[dict[str, JudgmentArrays]
     tasks = {arrays.task for arrays in runs.values()}
     if len(tasks) != 1:
         raise ValueError("runs of different tasks cannot be compared")
-    by_problem = tasks == {"prover"}
+    by_problem = not benchmark_of(tasks.pop()).labelled
     places: dict[str, dict[str, list[int]]] = {}
     for name, arrays in runs.items():
         mine = places.setdefault(name, {})

@@ -5,18 +5,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from proverbench.benchmark import benchmark_of
 from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
 from proverbench.metrics.rates import published_rates
 from proverbench.metrics.registry import metrics_of
-from proverbench.records import ProofRecord, Task
+from proverbench.records import ProofRecord
 
 Score = float | int | None
-
-COUNTS: dict[Task, tuple[str, ...]] = {
-    "prover": ("problems", "proofs"),
-    "verifier": ("proofs", "correct_proofs", "incorrect_proofs"),
-}
-"""Task → names of the whole numbers before the metrics."""
 
 
 def score_prover(records: Iterable[ProofRecord], *, samples: int, repeats: int) -> dict[str, Score]:
@@ -78,18 +73,18 @@ def scores(arrays: JudgmentArrays, *, meta: bool = False) -> dict[str, Score]:
 
 
 def counts(arrays: JudgmentArrays) -> dict[str, Score]:
-    """The whole numbers of :data:`COUNTS`."""
+    """The whole numbers that come before the metrics of the benchmark."""
     found = {
         "problems": len(arrays.problems),
         "proofs": len(arrays.keys),
         "correct_proofs": int(np.count_nonzero(arrays.correct)),
         "incorrect_proofs": int(np.count_nonzero(arrays.incorrect)),
     }
-    return {name: found[name] for name in COUNTS[arrays.task]}
+    return {name: found[name] for name in benchmark_of(arrays.task).counts}
 
 
 def _check(arrays: JudgmentArrays) -> None:
-    if arrays.task == "prover":
+    if not benchmark_of(arrays.task).labelled:
         _check_samples(arrays)
         return
     unlabelled = np.flatnonzero(arrays.label == INVALID)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from proverbench.benchmark import benchmark_of
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.comparison import difference
 from proverbench.metrics.inference import interval
@@ -83,7 +84,7 @@ def voting_curve(
         ``value`` in [0, 1] or None where the class is absent, ``interval``.
     """
     pairs = [(r, k) for r in range(1, arrays.repeats + 1) for k in range(1, r + 1)]
-    names = ("acceptance",) if arrays.task == "prover" else ("tpr", "tnr", "bal_f1")
+    names = ("tpr", "tnr", "bal_f1") if benchmark_of(arrays.task).labelled else ("acceptance",)
     table = _voting_table(arrays, pairs)
     point = table.point()
     found = intervals(table)
@@ -272,13 +273,13 @@ def _voting_table(arrays: JudgmentArrays, pairs: list[tuple[int, int]]) -> RateT
     composites: Mapping[str, Function] = {}
     for r, k in pairs:
         accepting = subset_probability(arrays.repeats, r, k)[accepts]
-        if arrays.task == "prover":
+        if not benchmark_of(arrays.task).labelled:
             columns.append((f"acceptance@{r},{k}", accepting * arrays.generated, one))
             continue
         rejecting = subset_probability(arrays.repeats, r, r - k + 1)[rejects]
         columns.append((f"tpr@{r},{k}", accepting * arrays.correct, one * arrays.correct))
         columns.append((f"tnr@{r},{k}", rejecting * arrays.incorrect, one * arrays.incorrect))
-    if arrays.task == "verifier":
+    if benchmark_of(arrays.task).labelled:
         composites = {f"bal_f1@{r},{k}": Function((f"tpr@{r},{k}", f"tnr@{r},{k}"), harmonic_mean) for r, k in pairs}
     table = table_of(columns, arrays, composites)
     # So many judgments of a proof make R // r votes that share none: single judgments at r = 1, one vote at r = R.

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from proverbench.benchmark import benchmark_of
 from proverbench.errors import DataError, RunMismatchError
 from proverbench.inputs.data import load_labels
 from proverbench.records import ProofRecord
@@ -23,7 +24,7 @@ def sheet(run: RunFolder, *, proofs: int | None = None, seed: int = 0) -> Iterat
     Raises:
         RunMismatchError: If the run is no ProverBench run, or has fewer judged proofs.
     """
-    if run.manifest.identity.task != "prover":
+    if not benchmark_of(run.manifest.identity.task).samples:
         raise RunMismatchError(f"{run.path}: a labelling sheet is made of a ProverBench run; this one is VerifierBench")
     judged = [record.key for record in run.records() if _is_judged(record)]
     if proofs is not None and proofs > len(judged):

@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from proverbench.cli.common import (
-    EXIT_COMPLETE,
-    EXIT_INCOMPLETE,
-    EXIT_OF_SIGNAL,
-    CommandGroup,
-    echo,
-    echo_json,
-    heeded_signals,
-    say,
-)
+from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, CommandGroup
+from proverbench.cli.streams import echo, echo_json, say
 
 if TYPE_CHECKING:
     from proverbench.retrieval.execute import Session
@@ -132,7 +124,7 @@ def _resumed(path: Path, options: dict[str, Any]) -> "Session":
 def _run(session: "Session", where: Path) -> int:
     from proverbench.retrieval.folder import RetrievalRun
 
-    results = session.run(heeded=heeded_signals())
+    results = session.run(heeds_signals=True)
     complete = not session.stopped
     for plan, result in results:
         for note in result.notes:
@@ -148,9 +140,7 @@ def _run(session: "Session", where: Path) -> int:
     if complete:
         return EXIT_COMPLETE
     say(f"resume with: retrievalbench run --resume {where}")
-    if session.stopped is not None:
-        return EXIT_OF_SIGNAL[session.stopped]
-    return EXIT_INCOMPLETE
+    return EXIT_INCOMPLETE if session.exit_code is None else session.exit_code
 
 
 def _headline(spec: str, folder: Path, summary: dict[str, Any]) -> str:

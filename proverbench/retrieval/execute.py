@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import re
-import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from proverbench.cli.signals import StopSignals
 from proverbench.errors import ConfigError, RunMismatchError
 from proverbench.retrieval.folder import MANIFEST, RetrievalRun, create_run
 from proverbench.retrieval.prepare import DataOptions, Prepared, prepare
@@ -61,13 +61,13 @@ class Session:
         self.prepared: Prepared = prepare(data)
         self._say = say
         self._say_again = time.monotonic() + SAY_EVERY_S
-        self.stopped: signal.Signals | None = None
+        self._signals = StopSignals(self._stop_politely)
         context = Context(
             self.prepared.corpus,
             self.prepared.texts,
             cache,
             on_progress=self._progress,
-            stopping=lambda: self.stopped is not None,
+            stopping=lambda: self.stopped,
         )
         self._builder = SystemBuilder(context, settings)
         # Built before anything is written: a wrong spec, table or run file must leave nothing behind.
@@ -87,41 +87,42 @@ class Session:
             _require_same(plan, manifest)
         return manifest
 
-    def run(self, *, heeded: Sequence[signal.Signals] = ()) -> list[tuple[Planned, Result]]:
-        """Run every system; returns how each went. A signal of ``heeded`` ends it early (:attr:`stopped`)."""
-        return asyncio.run(self._run(heeded))
+    @property
+    def stopped(self) -> bool:
+        """Whether a signal ended it early."""
+        return self._signals.came is not None
 
-    async def _run(self, heeded: Sequence[signal.Signals]) -> list[tuple[Planned, Result]]:
+    @property
+    def exit_code(self) -> int | None:
+        """How the process should end when a signal came; None if none did."""
+        return self._signals.exit_code
+
+    def _stop_politely(self) -> None:
+        self._say("stopping: nothing new is asked, what is in flight is saved; Ctrl-C again to stop at once")
+
+    def run(self, *, heeds_signals: bool = False) -> list[tuple[Planned, Result]]:
+        """Run every system; returns how each went. If wanted, a signal ends it early (:attr:`stopped`)."""
+        return asyncio.run(self._run(heeds_signals))
+
+    async def _run(self, heeds_signals: bool) -> list[tuple[Planned, Result]]:
+        with self._signals if heeds_signals else contextlib.nullcontext():
+            return await self._run_all()
+
+    async def _run_all(self) -> list[tuple[Planned, Result]]:
         results: list[tuple[Planned, Result]] = []
-        task = asyncio.current_task()
-        assert task is not None
-        loop = asyncio.get_running_loop()
-
-        def stop(which: signal.Signals) -> None:
-            again = self.stopped is not None
-            self.stopped = which
-            if again or which != signal.SIGINT:
-                task.cancel()
-            else:
-                self._say("stopping: nothing new is asked, what is in flight is saved; Ctrl-C again to stop at once")
-
-        for which in heeded:
-            loop.add_signal_handler(which, stop, which)
         try:
             # All folders first, so that --resume finds the systems that were not begun.
             for plan, _ in self.systems:
                 if plan.manifest is None:
                     create_run(plan.folder, self.manifests[plan.folder], self.prepared.queries)
             for plan, system in self.systems:
-                if self.stopped is not None:
+                if self.stopped:
                     break
                 results.append((plan, await run_system(plan.folder, system, on_answer=self._answered(plan.spec))))
         except asyncio.CancelledError:
-            if self.stopped is None:
+            if not self.stopped:
                 raise
         finally:
-            for which in heeded:
-                loop.remove_signal_handler(which)
             with contextlib.suppress(asyncio.CancelledError):
                 await self._builder.aclose()
         return results

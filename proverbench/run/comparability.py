@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from proverbench.benchmark import benchmark_of
 from proverbench.metrics.registry import METRICS, headlines, metrics_of
 from proverbench.records import Manifest, Role, RoleIdentity, Row, Summary, Task
+from proverbench.run.remarks import import_differences
 
 Weight = Literal["compared", "warns", "refuses"]
 
@@ -27,7 +29,7 @@ class Aspect:
 
     def weight(self, task: Task) -> Weight:
         """What a difference does in a comparison of that task's runs."""
-        return self.prover if task == "prover" else self.verifier
+        return self.verifier if benchmark_of(task).labelled else self.prover
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ ASPECTS: tuple[Aspect, ...] = (
         "steps",
         lambda m: (
             "stripped on both sides"
-            if m.strips_steps or m.identity.task == "verifier"
+            if m.strips_steps or not benchmark_of(m.identity.task).samples
             else "white space kept at the start"
         ),
         "warns",
@@ -184,6 +186,11 @@ def doubts(sides: Mapping[str, Side], found: Sequence[Difference], split: str) -
             for name, side in sides.items()
             if side.summary.closed_unanswered
         ),
+        *(
+            f"{name}: the import did not keep the published evaluator's scores: {difference}"
+            for name, side in sides.items()
+            for difference in import_differences(side.manifest, side.summary)
+        ),
         *changed_problems({name: side.rows for name, side in sides.items()}),
     ]
 
@@ -243,9 +250,9 @@ CALIBRATION_ASPECTS = ("protocol", "verifier", "verifier prompt", "reference swi
 def calibration_faults(run: Manifest, calibration: Manifest) -> list[str]:
     """Why a VerifierBench run does not measure the judge of a ProverBench run; empty when it does."""
     faults = []
-    if run.identity.task != "prover":
+    if not benchmark_of(run.identity.task).samples:
         faults.append("the run to correct is no ProverBench run")
-    if calibration.identity.task != "verifier":
+    if not benchmark_of(calibration.identity.task).labelled:
         faults.append("the calibration is no VerifierBench run")
     for aspect in ASPECTS:
         if aspect.name in CALIBRATION_ASPECTS:

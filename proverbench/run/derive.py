@@ -246,9 +246,9 @@ class Summariser:
             return
         self._calls[line.role] += 1
         usage = normalise_usage(line.usage)
-        if usage is None:
+        if usage is None or not usage.known:
             self._calls_of_unknown_usage[line.role] += 1
-        else:
+        if usage is not None:
             self._usage[line.role] = self._usage.get(line.role, NO_USAGE) + usage
         self._models[line.role][(line.model, line.fingerprint)] += 1
         if line.finish_reason is None and line.refused is None:
@@ -320,7 +320,7 @@ class Summariser:
         return {
             "calls": self._calls[role],
             "calls_of_unknown_usage": self._calls_of_unknown_usage[role],
-            **asdict(self._usage.get(role, NO_USAGE)),
+            **{name: count for name, count in asdict(self._usage.get(role, NO_USAGE)).items() if name != "known"},
         }
 
     def _warnings(self) -> Iterator[str]:

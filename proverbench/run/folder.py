@@ -229,6 +229,8 @@ def timing(sources: Sources) -> dict[str, Any]:
             if sessions:
                 sessions[-1]["end"] = line.at
             if isinstance(line, AttemptLine):
+                if line.attempts == 0:
+                    continue  # one attempt of a call that went on
                 role["unanswered"] += 1
                 if sessions:
                     sessions[-1]["unanswered"] += 1

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from proverbench.ask.batching import open_batches
+from proverbench.benchmark import benchmark_of
 from proverbench.errors import JournalError, RunMismatchError
 from proverbench.inputs.data import parse_shard
-from proverbench.records import RUN_COMMANDS, Extent, FinalLine, Line, Row, ShardPlace
+from proverbench.records import Extent, FinalLine, Line, Row, ShardPlace
 from proverbench.run.extent import ROLES
 from proverbench.run.journal import now, writer
 from proverbench.run.session import Draft, identity_differences
@@ -146,7 +147,7 @@ def _open_idle(path: Path) -> Sources:
 
 
 def _resuming(sources: Sources) -> str:
-    return f"{RUN_COMMANDS[sources.manifest.identity.task]} --resume {sources.path}"
+    return f"{benchmark_of(sources.manifest.identity.task).command} --resume {sources.path}"
 
 
 def _open_batches(sources: Sources) -> Iterator[str]:

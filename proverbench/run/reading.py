@@ -10,7 +10,6 @@ from proverbench.records import (
     CallKey,
     CallLine,
     Generation,
-    Manifest,
     MetaJudgment,
     Proof,
     Role,
@@ -47,16 +46,6 @@ def read_generation(line: CallLine, role: RoleIdentity, *, strip_start: bool) ->
         return Generation(parse_steps(_check(line, role), strip_start=strip_start), None)
     except InvalidReply as exc:
         return Generation(read_steps(line.text, strip_start=strip_start), exc.reason)
-
-
-def older_format(manifest: Manifest) -> str | None:
-    """What people should know of a run whose proofs are read by an older version's rule; None of all others."""
-    if manifest.identity.task != "prover" or manifest.strips_steps:
-        return None
-    words = f"format version {manifest.format_version}: white space at the start of a step is kept"
-    if "imported" in manifest.operation:
-        return f"{words}, which the published evaluator strips; import the run again (docs/run-format.md)"
-    return f"{words}, as the judges were shown it; the published evaluator strips it (docs/run-format.md)"
 
 
 def read_judgment(line: CallLine, role: RoleIdentity, n_steps: int) -> Verdict:

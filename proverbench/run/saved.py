@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from proverbench.benchmark import benchmark_of
 from proverbench.errors import RunMismatchError
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.voting import Cost
-from proverbench.records import RUN_COMMANDS, Manifest, Summary, Task
+from proverbench.records import Manifest, Summary, Task
 from proverbench.run.folder import RunFolder
 
 EMPTY_SHARD = "this shard has no problems; `proverbench merge` joins it with the others"
@@ -65,8 +66,8 @@ def open_runs(paths: Sequence[Path], *, split: str = "all") -> list[SavedRun]:
         elif not part.complete:
             faults.append(
                 f"{path}: {part.completed_records} of {part.expected_records} records of {split!r} are complete; go "
-                f"on with `{RUN_COMMANDS[summary.task]} --resume {path}`, or count what is open as zero credit with "
-                "--final"
+                f"on with `{benchmark_of(summary.task).command} --resume {path}`, or count what is open as zero credit "
+                "with --final"
             )
         else:
             runs.append(SavedRun(name, path, folder, summary, arrays.split(split)))

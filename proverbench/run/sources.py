@@ -14,6 +14,7 @@ from typing import Any, overload
 
 import msgspec
 
+from proverbench.benchmark import benchmark_of
 from proverbench.errors import JournalError, PromptError, RunMismatchError
 from proverbench.protocols.prompts import Template
 from proverbench.records import (
@@ -22,8 +23,6 @@ from proverbench.records import (
     Generation,
     Identity,
     Manifest,
-    Problem,
-    Proof,
     Role,
     RoleIdentity,
     Row,
@@ -124,7 +123,9 @@ class Sources:
                     f"{template.source} is not the prompt that the run was made with (its SHA-256 is not the one in "
                     f"{MANIFEST}); put the original back"
                 )
-        self.plan = Plan(self.rows, self.manifest.extent, judged_only=self.manifest.identity.task == "verifier")
+        self.plan = Plan(
+            self.rows, self.manifest.extent, judged_only=not benchmark_of(self.manifest.identity.task).samples
+        )
         self.latest_proof: tuple[int, Generation] | None = None
         """The proof that was read last, and its number: it is wanted several times in a row (reading.proof_steps)."""
 
@@ -183,8 +184,7 @@ def read_manifest(path: Path) -> Manifest:
         msgspec.convert(manifest.operation, _Operation)
     except msgspec.ValidationError as exc:
         raise JournalError(f"{file}: operation: {exc}; the manifest was changed") from None
-    verifying: tuple[Role, ...] = ("verifier", "meta") if manifest.extent.meta else ("verifier",)
-    needed = ("policy", "verifier") if manifest.identity.task == "prover" else verifying
+    needed = benchmark_of(manifest.identity.task).asked(meta=manifest.extent.meta, given=False)
     if lacking := [role for role in needed if role not in manifest.identity.roles]:
         raise JournalError(f"{file}: identity.roles lacks {', '.join(lacking)}; the manifest was changed")
     _check_identity(raw, manifest, file)
@@ -288,7 +288,7 @@ class Inputs(Sequence[Row]):
         # It stays open, so that these stay the rows when the run grows and another file takes its place.
         file, self._fd = _open_inputs(path, manifest)
         self._close = weakref.finalize(self, os.close, self._fd)
-        kind: type[Problem] = Proof if manifest.identity.task == "verifier" else Problem
+        kind = benchmark_of(manifest.identity.task).row
         self._decode: Callable[[bytes], Row] = msgspec.json.Decoder(kind).decode
         self._ends = array("q", [0])
         self._latest: tuple[int, Row] | None = None

@@ -51,6 +51,8 @@ class Spent:
                 spending.add(normalise_usage(line.usage), abandoned=line.abandoned, batch=line.batch is not None)
             else:
                 spending.lost(line.abandoned)
+                if line.broken_off:
+                    spending.broke_off(normalise_usage(line.usage))
 
     def words(self, wanted: dict[str, int]) -> list[str]:
         """For the progress line, e.g. ``["120,000 tokens", "$0.42 of about $3.10"]``.

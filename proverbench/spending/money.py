@@ -97,11 +97,15 @@ class Spending:
     """Answered calls."""
     untold: int = 0
     """Of these, calls whose usage the provider did not tell."""
+    doubtful: int = 0
+    """Calls and broken replies whose usage is at least what was told, or was not told for what came."""
     abandoned: int = 0
     """Attempts that were given up after sending, of any call; the provider may bill them."""
     usage: Usage = NO_USAGE
     in_batches: Usage = NO_USAGE
     """Of this, what calls in batches used."""
+    broken: Usage = NO_USAGE
+    """What replies that were broken off used, beside ``usage``."""
 
     def add(self, usage: Usage | None, *, abandoned: int = 0, batch: bool = False) -> None:
         """Count an answered call.
@@ -115,6 +119,7 @@ class Spending:
         self.abandoned += abandoned
         self.untold += usage is None
         if usage is not None:
+            self.doubtful += not usage.known
             self.usage += usage
             if batch:
                 self.in_batches += usage
@@ -123,21 +128,33 @@ class Spending:
         """Count the attempts of an unanswered call that were given up after sending."""
         self.abandoned += abandoned
 
+    def broke_off(self, usage: Usage | None) -> None:
+        """Count a reply that was broken off: no answer, but paid for.
+
+        Args:
+            usage: Its token counts, None when unknown.
+        """
+        self.doubtful += usage is None or not usage.known
+        if usage is not None:
+            self.broken += usage
+
     def __add__(self, other: "Spending") -> "Spending":
         """What both were together, at the prices of the first."""
         return Spending(
             self.prices,
             self.calls + other.calls,
             self.untold + other.untold,
+            self.doubtful + other.doubtful,
             self.abandoned + other.abandoned,
             self.usage + other.usage,
             self.in_batches + other.in_batches,
+            self.broken + other.broken,
         )
 
     @property
     def uncertain(self) -> bool:
         """Whether more may have been used than is known."""
-        return self.untold > 0 or self.abandoned > 0
+        return self.untold > 0 or self.doubtful > 0 or self.abandoned > 0
 
     @property
     def cost(self) -> Cost:
@@ -153,8 +170,8 @@ class Spending:
 
     @property
     def known(self) -> Cost:
-        """The cost of all calls whose usage is known."""
-        whole = cost(self.usage, self.prices)
+        """The cost of all calls whose usage is known, and of the replies that were broken off."""
+        whole = cost(self.usage + self.broken, self.prices)
         if self.prices is None or self.prices.batch is None:
             return whole
         return Cost(whole.usd - (1 - self.prices.batch) * cost(self.in_batches, self.prices).usd, whole.at_least)
@@ -190,7 +207,7 @@ class Budget:
     @property
     def tokens(self) -> int:
         """Input and output tokens over all roles, as far as known."""
-        return sum(spending.usage.total for spending in self.roles.values())
+        return sum(spending.usage.total + spending.broken.total for spending in self.roles.values())
 
     def exceeded(self) -> "Exceeded | None":
         """Why to stop asking, or None. A cost that is "at least" the limit has reached it."""

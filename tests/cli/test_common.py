@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import click
 import pytest
 
-from proverbench.ask.pipeline import Progress, StageCount
+from proverbench.ask.pipeline import StageCount
 from proverbench.cli.common import HandlesErrors
 from proverbench.cli.progress import Display
 from proverbench.cli.tables import PlainConsole, show, table
@@ -159,16 +159,16 @@ class TestForeignText:
         assert "\x1b" not in out.file.getvalue()
 
     def test_a_note_on_progress(self, capsys):
-        Display(Progress(), {}, None, lambda: False).say(HOSTILE)
+        Display({}, {}, None, lambda: False).say(HOSTILE)
         assert SHOWN in capsys.readouterr().err
 
     def test_progress_in_words(self):
-        progress = Progress({"policy": StageCount(8, 4), "verifier": StageCount(64, 3)})
+        stages = {"policy": StageCount(8, 4), "verifier": StageCount(64, 3)}
         state = EndpointState(awaiting=Counter(policy=1, verifier=2), backing_off=5)
         caller = SimpleNamespace(state=state)
         spent = Spent(Manifest(identity=Identity(task="prover"), extent=Extent(rows=8)))
         stopping = []
-        display = Display(progress, {"policy": caller, "verifier": caller}, spent, lambda: bool(stopping))
+        display = Display(stages, {"policy": caller, "verifier": caller}, spent, lambda: bool(stopping))
         assert display.line() == "policy 4/8, verifier 3/64, 3 in flight, 0 tokens, time left unknown"
         state.paused_until = time.monotonic() + 3000
         assert re.search("3 in flight, waiting [0-9]{4} s as the server asks, 0 tokens", display.line())
@@ -273,7 +273,7 @@ m.proverbench()
         """Temporary folders go and child processes end with the command."""
         program = """
 import subprocess, sys, tempfile
-from proverbench.cli.common import ending_tidily
+from proverbench.cli.signals import ending_tidily
 with ending_tidily(), tempfile.TemporaryDirectory(dir="."):
     subprocess.run(["bash", "-c", "echo $$ > pid; exec cat"])
 """
@@ -300,7 +300,7 @@ with ending_tidily(), tempfile.TemporaryDirectory(dir="."):
         """A signal may come when a child is there already, and its parent does not know it yet."""
         program = f"""
 import os, subprocess
-from proverbench.cli.common import ending_tidily
+from proverbench.cli.signals import ending_tidily
 with ending_tidily():
     subprocess.Popen(["bash", "-c", "sleep 300 & echo $! > pid; wait"])
     while not os.path.exists("pid") or not os.path.getsize("pid"):
@@ -323,7 +323,7 @@ with ending_tidily():
         """Python drops what is raised there; the command ends all the same, and says so once."""
         program = """
 import os, signal, time, weakref
-from proverbench.cli.common import ending_tidily
+from proverbench.cli.signals import ending_tidily
 class Thing: pass
 with ending_tidily():
     thing = Thing()

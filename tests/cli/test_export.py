@@ -10,7 +10,10 @@ import pandas as pd
 import pytest
 
 from proverbench.show import frames
-from proverbench.show.exporting import CELL_LIMIT, cut, latex_text, looks_like_formula, visible
+from proverbench.show.exports.export import TABLES
+from proverbench.show.exports.latex_table import latex_text
+from proverbench.show.exports.registry import export_names
+from proverbench.show.exports.safe import CELL_LIMIT, cut, looks_like_formula, visible
 from proverbench.show.frames import load
 from tests.cli.conftest import HOSTILE
 from tests.support import ROOT
@@ -182,8 +185,15 @@ def test_latex_text():
     )
 
 
+def test_the_page_lists_every_format():
+    page = (ROOT / "docs/exports.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*`) \| .* \|$", page.split("\n## ")[0], re.MULTILINE)
+    assert re.findall(r"`(\w+)`", " ".join(rows)) == export_names()
+
+
 def test_the_page_lists_every_column():
     page = (ROOT / "docs/exports.md").read_text(encoding="utf-8")
+    assert list(frames.TABLES) == list(TABLES)
     for table in frames.TABLES:
         row = re.search(rf"^\| `{table}` \| (.*) \|$", page, re.MULTILINE)[1]
         assert re.findall(r"`(\w+)`", row) == list(getattr(frames, table.upper()))

@@ -12,6 +12,7 @@ from proverbench.endpoints.access import Access
 from proverbench.endpoints.anthropic import AnthropicEndpoint
 from proverbench.endpoints.base import Reply
 from proverbench.endpoints.classify import read_error
+from proverbench.endpoints.http import Heard
 from proverbench.endpoints.openai import OpenAIEndpoint
 from proverbench.endpoints.responses import ResponsesEndpoint
 from proverbench.endpoints.sse import Event
@@ -173,7 +174,7 @@ async def test_stream(endpoint, events, data, done, named):
             yield Event("", b"[DONE]")
 
     with suppress(EndpointError):
-        _check(await endpoint.read_stream(stream(), endpoint.roles["verifier"]))
+        _check(await endpoint.read_stream(stream(), endpoint.roles["verifier"], Heard()))
 
 
 @given(st.integers(100, 599), st.data())

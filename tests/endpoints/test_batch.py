@@ -9,7 +9,14 @@ import pytest
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.batch import BatchClients, BatchState, Found, UnknownBatchError
 from proverbench.endpoints.factory import open_callers
-from proverbench.errors import CallFailedError, ConfigError, FatalEndpointError, RateLimitedError, TransientError
+from proverbench.errors import (
+    CallFailedError,
+    ConfigError,
+    FatalEndpointError,
+    RateLimitedError,
+    ServerEndedError,
+    TransientError,
+)
 from proverbench.inputs.config import Config, EndpointConfig, Prices, RoleConfig
 from proverbench.rehearse import BatchProfile, Play, Profile, RehearseServer
 from proverbench.spending.money import Spending
@@ -124,7 +131,7 @@ ERRORS = [
     ("openai", openai_line(error("x", "Incorrect API key"), status=401), FatalEndpointError, "http_401"),
     ("openai", openai_line([1, "no error"], status=503), TransientError, "http_503"),
     ("openai", openai_line({"choices": None}), TransientError, "bad_reply"),
-    ("openai", openai_line(completion("x", "error")), TransientError, "finish_error"),
+    ("openai", openai_line(completion("x", "error")), ServerEndedError, "server_ended:error"),
     ("openai", openai_line(error={"code": "batch_expired", "message": "late"}), TransientError, "batch_expired"),
     ("openai", openai_line(error={"code": "batch_cancelled", "message": "so"}), CallFailedError, "batch_cancelled"),
     ("openai", openai_line(error={"code": "odd", "message": "so"}), TransientError, "http_500"),

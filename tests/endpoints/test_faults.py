@@ -230,14 +230,14 @@ class TestContents:  # rows 4, 5, 12, 13
 class TestFinishReasons:  # rows 6 and 7
     @STREAMED
     @pytest.mark.parametrize(
-        "reason", ["stop", "length", "eos", "STOP", "end_turn", "content_filter", "tool_calls", ""]
+        "reason", ["stop", "length", "eos", "STOP", "end_turn", "content_filter", "tool_calls", "odd"]
     )
     async def test_stored_as_sent(self, bench, reason, stream):
         bench.server.script = [answer("a", finish_reason=reason)]
         outcome = await ask(bench.caller(stream=stream))
         assert (outcome.reply.finish_reason, outcome.attempts) == (reason, 1)
 
-    @pytest.mark.parametrize("reason", [None, ABSENT])
+    @pytest.mark.parametrize("reason", [None, ABSENT, "", " "])
     async def test_missing(self, bench, reason):
         bench.server.script = [answer("a", finish_reason=reason)] * 3
         caller = bench.caller()
@@ -256,7 +256,7 @@ class TestFinishReasons:  # rows 6 and 7
     async def test_error_is_no_answer(self, bench):
         bench.server.script = [answer("half", finish_reason="error")] * 3
         outcome = await ask(bench.caller())
-        assert (outcome.error_kind, outcome.attempts) == ("finish_error", 3)
+        assert (outcome.error_kind, outcome.attempts) == ("server_ended:error", 3)
 
     async def test_an_error_beside_the_choice_is_classified(self, bench):
         choice = {

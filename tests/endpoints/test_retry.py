@@ -6,11 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proverbench.endpoints.classify import MAX_HINT_S, ErrorFacts, error_facts
 from proverbench.endpoints.limits import Quota
-from proverbench.endpoints.retry import MAX_HINT_S, hint_in, parse_retry_after, quotas, retrying, wait_s
+from proverbench.endpoints.retry import asked_wait, quotas, retrying, wait_s
 from proverbench.errors import CallFailedError, TransientError
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+NOTHING = ErrorFacts("")
+
+
+def _hint(headers, facts=NOTHING):
+    """What a retry waits for, cut."""
+    asked = asked_wait(headers, facts, now=NOW)
+    return None if asked is None else min(asked, MAX_HINT_S)
 
 
 def _date(seconds):
@@ -43,19 +53,18 @@ def _date(seconds):
 )
 def test_retry_after(value, seconds):
     headers = {} if value is None else {"retry-after": value}
-    assert parse_retry_after(headers, now=NOW) == seconds
+    assert _hint(headers) == seconds
 
 
 @pytest.mark.parametrize(("value", "seconds"), [("250", 0.25), ("1e309", MAX_HINT_S), ("nan", 2.0), ("x", 2.0)])
 def test_milliseconds_come_first(value, seconds):
-    assert parse_retry_after({"retry-after-ms": value, "retry-after": "2"}, now=NOW) == seconds
+    assert _hint({"retry-after-ms": value, "retry-after": "2"}) == seconds
 
 
 @given(st.text(max_size=60))
 def test_no_header_raises(value):
-    hint = parse_retry_after({"retry-after": value, "retry-after-ms": value[::-1]})
-    assert hint is None or 0 <= hint <= MAX_HINT_S
-    hint_in(value)
+    hint = asked_wait({"retry-after": value, "retry-after-ms": value[::-1]}, ErrorFacts(value, wait=value))
+    assert hint is None or hint >= 0
     quotas({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": value})
 
 
@@ -66,11 +75,36 @@ def test_no_header_raises(value):
         ("Please retry in 36.9s", 36.9),
         ("try again in 6ms", 0.006),
         ("Try again in 2m", 120.0),
+        ("Please try again in 1m26.4s.", 86.4),
+        ("Please retry after 26 seconds.", 26.0),
+        ("try again in 6m0s", MAX_HINT_S),
+        ("try again in 1h2m3s", MAX_HINT_S),
+        ("try again in 2 minutes and 5 seconds", 125.0),
+        ("try again after 500ms", 0.5),
+        ("try again in 3 moments", None),
         ("try again in a while", None),
     ],
 )
 def test_hint_in_words(message, seconds):
-    assert hint_in(message) == seconds
+    assert _hint({}, ErrorFacts(message)) == pytest.approx(seconds)
+
+
+def test_a_hint_is_a_moment_where_the_number_says_so():
+    # 1e9 seconds is the year 2001: no server asks for a wait of 31 years.
+    at = NOW.timestamp() + 40
+    exhausted = {"x-ratelimit-remaining-requests": "0"}
+    assert _hint({"retry-after": f"{at:.0f}"}) == 40.0
+    assert _hint({**exhausted, "x-ratelimit-reset-requests": f"{at:.0f}"}) == 40.0
+    assert _hint({**exhausted, "x-ratelimit-reset-requests": f"{at * 1000:.0f}"}) == 40.0
+    assert quotas({**exhausted, "x-ratelimit-reset-requests": f"{at:.0f}"}, now=NOW) == [Quota(0, 40.0)]
+
+
+def test_a_body_repeats_what_another_server_said():
+    reset = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": f"{(NOW.timestamp() + 9) * 1000:.0f}"}
+    assert _hint({}, error_facts({"error": {"message": "slow down", "metadata": {"headers": reset}}})) == 9.0
+    google = [{"error": {"message": "used up", "details": [{"@type": "RetryInfo", "retryDelay": "26s"}]}}]
+    assert _hint({}, error_facts(google)) == 26.0
+    assert _hint({"retry-after": "3"}, error_facts(google)) == 3.0, "the header comes first"
 
 
 @pytest.mark.parametrize(

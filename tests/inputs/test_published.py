@@ -10,6 +10,7 @@ from proverbench.errors import DataError
 from proverbench.inputs.published import is_published, load_published
 from proverbench.records import AttemptLine, CallKey, FinalLine
 from proverbench.run.folder import RunFolder
+from proverbench.run.journal import exact_reasoning
 from tests.support import SHARED
 
 RUNS = SHARED / "data" / "published-run"
@@ -217,3 +218,51 @@ class TestDamaged:
         with pytest.raises(DataError, match=r"manifest\.json"):
             load_published(tmp_path)
         assert is_published(RUNS / "prover")
+
+
+def changed_copy(name: str, change) -> Path:
+    """A copy of a published run whose summary.json and records are passed through ``change``."""
+    copy = Path("changed")
+    shutil.copytree(RUNS / name, copy)
+    for path in copy.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    for file in (copy / "summary.json", *sorted((copy / "records").glob("*.json"))):
+        content = json.loads(file.read_bytes())
+        change(content)
+        file.write_text(json.dumps(content))
+    (copy / "results.jsonl").unlink()
+    return copy
+
+
+def test_an_import_whose_scores_differ_says_so_wherever_it_is_shown(command):
+    def change(content):
+        if "splits" in content:
+            content["splits"]["all"]["metrics"]["rough_tpr"] = 0.123
+
+    source = changed_copy("verifier", change)
+    ended = command("data", "import", "--format", "published", source, "--output", "run")
+    assert ended.code == 1
+    told = "the import did not keep the published evaluator's scores: all: rough_tpr was 0.123"
+    for words in (("score", "run"), ("inspect", "run"), ("report", "run", "--format", "md")):
+        shown = " ".join(command(*words).out.replace("\\", "").split())
+        assert told in shown, words
+    assert command("data", "import", "--format", "published", RUNS / "verifier", "--output", "sound").code == 0
+    assert "did not keep" not in command("score", "sound").out
+    compared = command("compare", "run", "sound", "--resamples", "20", "--permutations", "20")
+    assert told.removeprefix("the import ") in compared.out
+
+
+@pytest.mark.parametrize("sent", [["a", {"b": 1}], {"text": "é"}, 3.5, "", None, "thought"])
+def test_reasoning_of_any_kind_is_kept(command, sent):
+    def change(content):
+        for trial in content.get("verifier_trials", []):
+            trial["response"]["reasoning_content"] = sent
+
+    run = RunFolder(imported(command, "verifier", source=changed_copy("verifier", change)))
+    kept = {exact_reasoning(line) for line in run.calls()}
+    run.close()
+    assert len(kept) == 1
+    found = kept.pop()
+    assert found == (
+        (sent or None) if isinstance(sent, str | None) else json.dumps(sent, separators=(",", ":"), ensure_ascii=False)
+    )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from proverbench.benchmark import BENCHMARKS
 from proverbench.metrics import uncertainty, voting
 from proverbench.metrics.agreement import human_agreement, panel_agreement, repeat_agreement
 from proverbench.metrics.breakdown import FACTORS, LENGTHS, SMALLEST
@@ -13,7 +14,7 @@ from proverbench.metrics.correction import LEAST_YOUDEN, correct_by_calibration
 from proverbench.metrics.metric import Metric
 from proverbench.metrics.rates import published_rates
 from proverbench.metrics.registry import METRICS, metrics_of
-from proverbench.metrics.scores import COUNTS, score_prover, score_verifier
+from proverbench.metrics.scores import score_prover, score_verifier
 from proverbench.protocols.basic_v1 import REASONS
 from proverbench.records import LEVEL_SCORES, PROTOCOL
 from tests.metrics.made_up import prover_arrays, random_prover, random_verifier, verifier_arrays
@@ -33,10 +34,13 @@ def test_published_metrics() -> None:
     assert listed("VerifierBench") == set(metrics_of("verifier", meta=False))
     assert listed("Meta-verification") == set(metrics_of("verifier")) - set(metrics_of("verifier", meta=False))
     proved, judged = random_prover(1, 3), random_verifier(1, 3, meta=True)
-    assert list(score_prover(proved, samples=3, repeats=4)) == [*COUNTS["prover"], *metrics_of("prover")]
-    assert list(score_verifier(judged, repeats=4, meta=True)) == [*COUNTS["verifier"], *metrics_of("verifier")]
+    assert list(score_prover(proved, samples=3, repeats=4)) == [*BENCHMARKS["prover"].counts, *metrics_of("prover")]
+    assert list(score_verifier(judged, repeats=4, meta=True)) == [
+        *BENCHMARKS["verifier"].counts,
+        *metrics_of("verifier"),
+    ]
     for section, task in (("ProverBench", "prover"), ("VerifierBench", "verifier")):
-        assert all(f"`{name}`" in SECTIONS[section] for name in COUNTS[task])
+        assert all(f"`{name}`" in SECTIONS[section] for name in BENCHMARKS[task].counts)
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: f"{metric.benchmark}-{metric.name}")

@@ -10,28 +10,28 @@ import os
 import signal
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from proverbench.ask.batching import open_batches
+from proverbench.ask.executors.base import Meter
 from proverbench.ask.executors.messages import FENCE_S, EndpointReport, Order, Report, Setup, ShardReport, Share
 from proverbench.ask.executors.shards import Absorber, Shard, is_free, make_shards
 from proverbench.ask.executors.shares import Purse, divide, portions
 from proverbench.ask.executors.worker import ShardWorker
 from proverbench.ask.pipeline import GRACE_S, Progress, StageCount
 from proverbench.endpoints.base import EndpointState
+from proverbench.endpoints.batch import BatchClients
 from proverbench.endpoints.factory import check_endpoints
 from proverbench.errors import ConfigError, JournalError, ProverBenchError
 from proverbench.inputs.config import Config
 from proverbench.records import Role
-from proverbench.run.session import Session
+from proverbench.run.session import Draft, Session
 from proverbench.run.sources import SHARDS
 from proverbench.version import __version__
-
-if TYPE_CHECKING:
-    from proverbench.spending.budget import Spent
 
 TICK_S = 0.25
 """How often each worker is told and asked."""
@@ -192,12 +192,6 @@ class Cluster:
             raise
         return cluster
 
-    def pipeline(
-        self, session: Session, spent: "Spent", on_spent: Callable[[], object], say: Callable[[str], object]
-    ) -> "ClusterPipeline":
-        """What asks a session's calls here."""
-        return ClusterPipeline(session, self, spent, on_spent, say)
-
     def start_worker(self) -> None:
         """Have a worker made; :meth:`arrivals` tells when it is ready."""
         self._count += 1
@@ -294,6 +288,54 @@ class Cluster:
             await asyncio.wait(self._starting, timeout=_GATHER_S)
 
 
+class RayExecutor:
+    """Makes calls on a Ray cluster.
+
+    Args:
+        say: Told what is waited for.
+    """
+
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self._say = say
+        self._cluster: Cluster | None = None
+
+    @property
+    def endpoints(self) -> Mapping[Role, Watched]:
+        """Role → its endpoint, over all workers."""
+        return {} if self._cluster is None else self._cluster.endpoints
+
+    async def open(self, config: Config, draft: Draft, roles: Sequence[Role], session: Session | None) -> None:
+        """Join the cluster, or start one, and open the endpoints in its workers.
+
+        Raises:
+            ConfigError: Ray is not installed, an endpoint cannot be opened as configured, or the run has open batches.
+        """
+        if session is not None and open_batches(session.sources):
+            raise ConfigError(f"{session.path} has open batches; collect them first, without --executor ray")
+        self._cluster = await Cluster.open(
+            config, roles, concurrency=draft.operation.get("concurrency"), rows=len(draft.rows), say=self._say
+        )
+
+    def asker(
+        self,
+        session: Session,
+        meter: Meter,
+        *,
+        clients: BatchClients | None,
+        batched: Collection[Role],
+        say: Callable[[str], None],
+    ) -> "ClusterPipeline":
+        """What asks the session's calls; there are no batches here."""
+        assert self._cluster is not None
+        assert not batched
+        return ClusterPipeline(session, self._cluster, meter, say)
+
+    async def aclose(self) -> None:
+        """Leave the cluster."""
+        if self._cluster is not None:
+            await self._cluster.aclose()
+
+
 def _import_ray() -> Any:
     # Ray would tell its makers of each cluster that is started.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -347,22 +389,20 @@ class ClusterPipeline:
     Args:
         session: The run, open for writing; its folder is one that all machines see.
         cluster: The workers.
-        spent: What the run cost so far; kept up to date.
-        on_spent: Told when it changed; may call :meth:`stop`.
+        meter: Holds what the run cost so far, which is kept up to date here; may call :meth:`stop`.
+        say: Takes messages to the user.
     """
 
     def __init__(
         self,
         session: Session,
         cluster: Cluster,
-        spent: "Spent",
-        on_spent: Callable[[], object],
+        meter: Meter,
         say: Callable[[str], object],
     ) -> None:
         self.session = session
         self._cluster = cluster
-        self._spent = spent
-        self._on_spent = on_spent
+        self._meter = meter
         self._say = say
         self.reason: str | None = None
         """Why nothing new is asked, None while the run goes."""
@@ -374,7 +414,7 @@ class ClusterPipeline:
             {r: StageCount(sources.plan.size(r), sources.ledger.count(r)) for r in roles if sources.plan.size(r)}
         )
         self._before = {role: count.answered for role, count in self.progress.stages.items()}
-        self._spent_before = {role: replace(spending) for role, spending in spent.budget.roles.items()}
+        self._spent_before = {role: replace(spending) for role, spending in meter.spent.budget.roles.items()}
         self._give_up = False
         self._closing = False
         self._shards: dict[Path, Shard] = {}
@@ -571,11 +611,11 @@ class ClusterPipeline:
             watched.state.awaiting = sum((Counter(end.awaiting) for end in ends), Counter())
             notes = dict.fromkeys(note for m in members if m.report for note in m.report.notes)
             watched.state.notes += [note for note in notes if note not in watched.state.notes]
-        roles = self._spent.budget.roles
+        roles = self._meter.spent.budget.roles
         for role_name in roles:
             parts = [r.spent[role_name] for r in self._reports.values() if role_name in r.spent]
             roles[role_name] = sum(parts, self._spent_before[role_name])
-        self._on_spent()
+        self._meter.check_budget()
 
     def _new(self, shard: Shard, role: Role) -> StageCount:
         """What this session's workers did of one shard."""

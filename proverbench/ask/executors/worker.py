@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
+from proverbench.ask.drive import BudgetWatch, Driver
+from proverbench.ask.executors.local import LocalExecutor
 from proverbench.ask.executors.messages import (
     FENCE_S,
     EndpointReport,
@@ -19,16 +21,13 @@ from proverbench.ask.executors.messages import (
     ShardReport,
 )
 from proverbench.ask.executors.shards import wait_until_free
-from proverbench.ask.pipeline import Pipeline
 from proverbench.endpoints.base import Caller
 from proverbench.endpoints.caller import EndpointCaller
 from proverbench.endpoints.factory import open_callers
 from proverbench.errors import ConfigError, JournalError, ProverBenchError
 from proverbench.records import Role, SessionLine
-from proverbench.run.session import Session
 from proverbench.run.sources import MANIFEST, Sources
 from proverbench.spending.budget import Spent
-from proverbench.spending.money import Spending
 from proverbench.version import __version__
 
 _SEEN_WITHIN_S = 30.0
@@ -114,19 +113,21 @@ class _RunningShard:
 
     def __init__(self, path: Path, callers: Mapping[Role, Caller]) -> None:
         self._path = path
-        self._callers = callers
-        self._pipeline: Pipeline | None = None
-        self._spent: dict[str, Spending] = {}
-        self._reason: str | None = None
+        self._driver = Driver(
+            path,
+            resume=True,
+            executor=LocalExecutor(callers),
+            budget=BudgetWatch(),  # the whole run's is watched where all workers report
+            derives=False,
+            spent_of=spent_here,
+        )
         self._fault: ProverBenchError | None = None
         self._given_up = False
         self._waits = False
         self._task = asyncio.create_task(self._run())
 
     def stop(self, reason: str) -> None:
-        self._reason = self._reason or reason
-        if self._pipeline is not None:
-            self._pipeline.stop(reason)
+        self._driver.stop(reason)
 
     def give_up(self) -> None:
         if not self._given_up:
@@ -135,12 +136,13 @@ class _RunningShard:
 
     def report(self) -> ShardReport:
         fault = None if self._fault is None else Fault.of(self._fault)
-        if self._pipeline is not None and self._pipeline.fault is not None:
-            fault = Fault.of(self._pipeline.fault)
+        if self._driver.fault is not None:
+            fault = Fault.of(self._driver.fault)
         if self._task.done() and not self._task.cancelled() and (exc := self._task.exception()) is not None:
             fault = Fault.of(exc)
-        stages = self._pipeline.progress.stages if self._pipeline is not None else {}
-        return ShardReport(stages, self._spent, self._waits, self._task.done(), fault)
+        stages = self._driver.stages
+        spent = self._driver.spent.budget.roles if stages else {}
+        return ShardReport(stages, spent, self._waits, self._task.done(), fault)
 
     async def _run(self) -> None:
         try:
@@ -148,11 +150,8 @@ class _RunningShard:
             await self._wait_until_seen()
             await wait_until_free(self._path)
             self._waits = False
-            session = Session(self._path)
-            try:
-                await self._ask(session)
-            finally:
-                session.release()
+            async with self._driver as driver:
+                await self._ask(driver)
         except ProverBenchError as exc:
             self._fault = exc
 
@@ -167,20 +166,14 @@ class _RunningShard:
                 )
             await asyncio.sleep(0.2)
 
-    async def _ask(self, session: Session) -> None:
-        spent = spent_here(session.sources)
-        self._spent = spent.budget.roles
-        self._pipeline = pipeline = Pipeline(session, self._callers, spent.add)
-        if self._reason is not None:
-            pipeline.stop(self._reason)
+    async def _ask(self, driver: Driver) -> None:
         try:
-            async with aclosing(pipeline.run()) as proofs:
+            async with aclosing(driver.ask()) as proofs:
                 async for _ in proofs:
                     pass
         except asyncio.CancelledError:
             if not self._given_up:
                 raise
-        await session.stop(self._reason or pipeline.reason or "done")
 
 
 def spent_here(sources: Sources) -> Spent:

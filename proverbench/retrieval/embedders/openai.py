@@ -107,7 +107,7 @@ class OpenAIEmbedder:
             timeout_s=settings.timeout_s,
             requests_per_minute=settings.requests_per_minute,
             tokens_per_minute=settings.tokens_per_minute,
-            missing_finish_accepted=True,
+            normal_stops=None,  # no model's replies
         )
 
     def identity(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Answered, Priority, Reply, Request
 from proverbench.endpoints.caller import EndpointCaller
 from proverbench.endpoints.classify import classify, describe, error_of, gist, read_error
-from proverbench.endpoints.retry import parse_retry_after
+from proverbench.endpoints.retry import asked_wait
 from proverbench.endpoints.transport import Transport
 from proverbench.errors import AttemptTimeoutError, TransientError
 from proverbench.retrieval.answers import AnswerCache
@@ -169,8 +169,8 @@ class _EngineEndpoint:
             facts = read_error(raw)
             rule = classify(response.status, facts)
             message = self._redact(describe(rule, response.status, facts, base_url=self._base_url))
-            hint = parse_retry_after(response.headers)
-        raise error_of(rule, response.status, message, retry_after_s=hint)
+            asked_s = asked_wait(response.headers, facts)
+        raise error_of(rule, response.status, message, asked_s=asked_s)
 
     def _reply(self, raw: bytes) -> Reply:
         """Return the body, if it is of the documented shape: what is kept for good must be an answer."""
@@ -233,7 +233,7 @@ class EngineSystem:
             name=engine.name,
             concurrency=1,
             max_retries=settings.max_retries,
-            missing_finish_accepted=True,
+            normal_stops=None,  # no model's replies
             sleep=_awaiting(sleep),
         )
 

@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from proverbench.benchmark import BENCHMARKS, benchmark_of
 from proverbench.errors import PromptError, RunMismatchError
 from proverbench.inputs.data import splits
 from proverbench.metrics.agreement import human_agreement, repeat_agreement, step_confusion
@@ -33,6 +34,7 @@ from proverbench.run.comparability import (
 )
 from proverbench.run.folder import RunFolder, timing
 from proverbench.run.journal import exact_text
+from proverbench.run.remarks import remarks
 from proverbench.run.saved import call_cost, names_of
 from proverbench.version import SCORED_BY
 
@@ -42,9 +44,6 @@ From 0 on, a mark is the step at which the proof is rejected."""
 
 CHUNK_CHARACTERS = 600_000
 """About how much text is unpacked at once when a proof is looked at."""
-
-FACTORS = {"prover": ("subject", "length", "domain"), "verifier": ("subject", "length", "severity", "policy", "domain")}
-"""What scores are broken down by."""
 
 
 _COLUMNS = (
@@ -319,7 +318,7 @@ def _overview(run: _Run) -> dict[str, Any]:
         "asked": _asked(run),
         "missing": {role: count for role, count in run.missing.items() if count},
         "closed_unanswered": summary.closed_unanswered,
-        "warnings": summary.warnings,
+        "warnings": remarks(manifest, summary),
         "splits": {name: _split(run, name) for name in splits(run.folder.rows())},
     }
 
@@ -353,7 +352,7 @@ def _asked(run: _Run) -> dict[str, int]:
     """How many replies each role owes in all: what the counts of invalid replies are a share of."""
     judged = int(run.arrays.generated.sum())
     asked = {"verifier": judged * run.arrays.repeats}
-    if run.folder.manifest.identity.task == "prover":
+    if benchmark_of(run.folder.manifest.identity.task).samples:
         asked["policy"] = len(run.arrays.keys)
     if run.folder.manifest.extent.meta:
         asked["meta"] = judged * run.arrays.repeats
@@ -385,12 +384,12 @@ def _plots(run: _Run, arrays: JudgmentArrays) -> dict[str, Any]:
         "cost_unit": cost.unit if cost else None,
         "breakdown": {
             by: [_light(row) for row in breakdown(arrays, by, meta=meta) if row["metric"] in headlines(task)]
-            for by in FACTORS[task]
+            for by in benchmark_of(task).factors
         },
     }
     if arrays.repeats > 1:
         plots["agreement"] = [_light(row) for row in repeat_agreement(arrays)]
-    if task == "prover":
+    if benchmark_of(task).samples:
         plots["pass_at_k"] = [_light(row) for row in pass_at_k(arrays)]
     else:
         plots["confusion"] = step_confusion(arrays)
@@ -418,7 +417,7 @@ def _shown(interval: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 def _comparisons(runs: Sequence[_Run]) -> Iterator[dict[str, Any]]:
     """For each task and split that at least two runs have completed: the paired differences, or why there are none."""
-    for task in ("prover", "verifier"):
+    for task in BENCHMARKS:
         chosen = [run for run in runs if run.folder.manifest.identity.task == task]
         refused = False
         for split in dict.fromkeys(name for run in chosen for name in run.summary.splits):
@@ -489,14 +488,13 @@ def _differences(manifest: Manifest) -> Iterator[str]:
     identity, extent = manifest.identity, manifest.extent
     if identity.own_prompts:
         yield f"proverbench's own prompts ({', '.join(identity.own_prompts)})"
-    wanted = 8 if identity.task == "prover" else 1
-    if extent.verifier_repeats != wanted:
-        yield f"{extent.verifier_repeats} judgments a proof, published {wanted}"
-    if identity.use_reference_solution != (identity.task == "prover"):
+    published = benchmark_of(identity.task)
+    if extent.verifier_repeats != published.repeats:
+        yield f"{extent.verifier_repeats} judgments a proof, published {published.repeats}"
+    if identity.use_reference_solution != published.reference_shown:
         yield "reference solution " + ("shown" if identity.use_reference_solution else "not shown") + " to the judge"
-    rows = {"prover": 245, "verifier": 888}[identity.task]
-    if extent.rows != rows:
-        yield f"{extent.rows} rows, published {rows}"
+    if extent.rows != published.published_rows:
+        yield f"{extent.rows} rows, published {published.published_rows}"
 
 
 # ---------------------------------------------------------------- texts

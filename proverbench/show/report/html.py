@@ -2,7 +2,7 @@
 
 The shell that every report of this project uses (proofs, retrieval, compression). A page works offline, from a file,
 and can neither call out nor run anything that is not in it at the moment of writing: see :func:`content_policy`.
-What a page's script may use (``PB``) is documented at the top of page/page.js and in docs/report.md.
+What a page's script may use (``PB``) is documented at the top of script/shell/index.ts and in docs/report.md.
 """
 
 import base64

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from proverbench.benchmark import benchmark_of
 from proverbench.metrics.registry import headlines_first
 from proverbench.metrics.shown import FOOTNOTES
-from proverbench.records import BENCHMARKS
 from proverbench.spending.money import used
 
 
@@ -30,11 +30,11 @@ def _lines(head: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _run(run: Mapping[str, Any]) -> Iterator[str]:
-    yield f"### {BENCHMARKS[run['task']]}: {escape(run['name'])}" + ("" if run["complete"] else " (UNFINISHED)")
+    yield f"### {benchmark_of(run['task']).name}: {escape(run['name'])}" + ("" if run["complete"] else " (UNFINISHED)")
     yield ""
     models = {role["role"]: escape(role["model"]) for role in run["roles"]}
     who = f"{models['verifier']} judges" + (f", {models['meta']} grades the explanations" if run["meta"] else "")
-    if run["task"] == "prover":
+    if benchmark_of(run["task"]).samples:
         extent = f"{run['rows']} problems × {run['samples']} proofs × {run['repeats']} judgments"
         yield f"{models['policy']} writes, {who}; {extent}."
     else:
@@ -73,7 +73,7 @@ def _footnotes(run: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:
-    yield f"#### {BENCHMARKS[comparison['task']]}, {escape(comparison['split'])}: paired differences"
+    yield f"#### {benchmark_of(comparison['task']).name}, {escape(comparison['split'])}: paired differences"
     yield ""
     if comparison["reason"]:
         yield f"Not compared: {escape(comparison['reason'])}"

@@ -56,7 +56,7 @@ PACKAGES = (
         "4.14.1",
         "MPL-2.0",
         {"axe.min.js": "axe.min.js", "LICENSE": "LICENSE.axe-core"},
-        folder=PROJECT / "tests" / "report" / "assets",
+        folder=PROJECT / "tests" / "show" / "report" / "assets",
     ),
 )
 

@@ -120,3 +120,28 @@ def test_titles_are_escaped():
     assert "<script>alert(1)" not in page
     assert "katex" not in page.split("<style>")[1][:200]
     assert page_file("page.css") in page
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"),
+    [
+        (("-o", "a.md"), "### ProverBench"),
+        (("-o", "new/a.markdown"), "### ProverBench"),
+        (("-o", "a.html"), "<!doctype html>"),
+        (("-o", "a.md", "--format", "html"), "<!doctype html>"),
+        (("-o", "a.html", "--format", "md"), "### ProverBench"),
+    ],
+)
+def test_the_name_says_what_is_written(command, words, begins):
+    assert command("report", DATA / "prover", *words).code == 0
+    assert Path(words[1]).read_text(encoding="utf-8").lower().startswith(begins.lower())
+
+
+def test_a_dash_is_standard_output(command):
+    ended = command("report", DATA / "prover", "-o", "-", "--format", "md")
+    assert ended.code == 0
+    assert ended.out.startswith("### ProverBench")
+    ended = command("report", DATA / "prover", "-o", "-")
+    assert ended.code == 2
+    assert "--format md" in ended.err
+    assert list(Path().iterdir()) == []

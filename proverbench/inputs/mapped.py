@@ -1,0 +1,374 @@
+"""Other people's files → rows of our schema, by their description (mapping.py).
+
+Every faulty row is named; no label or grade is invented, and what is left out is counted with the reason.
+"""
+
+import contextlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from proverbench.errors import DataError
+from proverbench.inputs.mapping import FileMapping, Graders, Sheet, Taken
+from proverbench.inputs.splitting import Unsplittable, split_proof
+from proverbench.inputs.tables import SUFFIXES, TableRow, read_rows
+
+_DASHES = ("", "-", "–", "—", "−")
+"""What people write where they gave no grade."""
+_GRADE = re.compile(r"(?P<value>[+-]?\d+(?:[.,]\d+)?)\s*(?:(?:/|out\s+of)\s*(?P<max>\d+))?", re.IGNORECASE)
+_PATH_PART = re.compile(r"(\^)\.|([^.\[\]^]+)|(\[\])|\[(\d+)\]")
+_CORRECT = ("correct", "true", "yes", "valid", "1", "1.0")
+_INCORRECT = ("incorrect", "false", "no", "invalid", "wrong", "0", "0.0")
+
+
+@dataclass
+class Mapped:
+    """What a mapping made of files."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    """In our schema, as JSON would hold them."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Why rows were left out → how many."""
+
+
+class _Faulty(Exception):  # noqa: N818 - never leaves this module
+    """A row breaks its description; the argument is the sentence for it."""
+
+
+class _NoGrade(Exception):  # noqa: N818 - never leaves this module
+    """A row has no grade."""
+
+
+def apply_mapping(mapping: FileMapping, source: Path, *, all_agree: bool = False) -> Mapped:
+    """Read files by their description.
+
+    Args:
+        mapping: The description.
+        source: The file, or the folder that holds the files.
+        all_agree: Whether proofs whose graders differ are left out.
+
+    Returns:
+        Rows of problems, or of proofs where the mapping has proofs.
+
+    Raises:
+        DataError: Lists every row that does not fit.
+    """
+    mapped, faults = Mapped(), []
+    long = mapping.graders is not None and mapping.graders.layout == "long"
+    proofs: dict[object, dict[str, Any]] = {}
+    folder = source if source.is_dir() else source.parent
+    for number, row in enumerate(_source_rows(mapping, source)):
+        try:
+            built = _build(mapping, row, folder)
+        except _Faulty as exc:
+            faults.append(str(exc))
+            continue
+        proof = (built.get("problem_id", built["problem"]), built.get("policy"), *built.get("steps", ()))
+        key = proof if long else number
+        if key in proofs:
+            proofs[key]["grades"] += built["grades"]
+        else:
+            proofs[key] = built
+    if faults:
+        raise DataError.of(faults)
+    for built in proofs.values():
+        _finish(mapping, built, mapped, all_agree)
+    if not mapped.rows:
+        raise DataError(f"{source}: no row can be used" + "".join(f"; {n} {why}" for why, n in mapped.left_out.items()))
+    return mapped
+
+
+def _finish(mapping: FileMapping, built: dict[str, Any], mapped: Mapped, all_agree: bool) -> None:
+    """Take in a built row: its grade is the exact mean of its graders' unless it has one of its own."""
+    grades = built.get("grades")
+    if grades is not None:
+        if not grades:
+            del built["grades"]
+        else:
+            total = sum((Fraction(given["grade"]) for given in grades), Fraction(0))
+            built.setdefault("grade", _number(total / len(grades)))
+    expects_grade = mapping.graders is not None or "grade" in mapping.fields
+    if "steps" in built and expects_grade and built.get("grade") is None:
+        mapped.left_out["have no grade"] += 1
+    elif all_agree and grades and len({g["grade"] for g in grades}) > 1:
+        mapped.left_out["have graders who differ"] += 1
+    else:
+        mapped.rows.append(built)
+
+
+def _source_rows(mapping: FileMapping, source: Path) -> Iterator["_Nested"]:
+    if source.is_dir():
+        pattern = mapping.files
+        files = sorted(
+            file for file in (source.glob(pattern) if pattern else source.rglob("*"))
+            if file.is_file() and (pattern or file.suffix in SUFFIXES[mapping.format])
+        )  # fmt: skip
+        if not files:
+            wanted = pattern or " or ".join("*" + suffix for suffix in SUFFIXES[mapping.format])
+            raise DataError(f"{source}: holds no file {wanted}")
+    else:
+        files = [source]
+    sheet = _read_sheet(mapping.sheet, source if source.is_dir() else source.parent) if mapping.sheet else None
+    for file in files:
+        for row in read_rows(file, mapping.format, delimiter=mapping.delimiter):
+            if sheet is not None:
+                for cells in sheet.of(file):
+                    yield _Nested(row._replace(data={**row.data, **cells}), ())
+            elif mapping.rows is None:
+                yield _Nested(row, ())
+            else:
+                yield from _inner_rows(row, mapping.rows)
+
+
+@dataclass(frozen=True)
+class _SheetRows:
+    """A sheet's rows by the name of the text that they are about."""
+
+    by_name: Mapping[str, list[Mapping[str, Any]]]
+    blank: Mapping[str, Any]
+
+    def of(self, file: Path) -> list[Mapping[str, Any]]:
+        """Those about a text; one of empty cells where there are none."""
+        return [*self.by_name.get(file.name, ()), *self.by_name.get(file.stem, ())] or [self.blank]
+
+
+def _read_sheet(sheet: Sheet, folder: Path) -> _SheetRows:
+    by_name: dict[str, list[Mapping[str, Any]]] = {}
+    blank: dict[str, Any] = {}
+    for row in read_rows(folder / sheet.file, "csv", delimiter=sheet.delimiter):
+        if sheet.on not in row.data:
+            raise DataError(f"{row.path}: has no column {sheet.on!r}; columns are {', '.join(map(repr, row.data))}")
+        cells = {name: cell for name, cell in row.data.items() if name != sheet.on}
+        by_name.setdefault(row.data[sheet.on], []).append(cells)
+        blank = dict.fromkeys(cells, "")
+    return _SheetRows(by_name, blank)
+
+
+@dataclass(frozen=True)
+class _Nested:
+    """A row, and the objects around it, the nearest first."""
+
+    row: TableRow
+    parents: tuple[Mapping[str, Any], ...]
+
+    def look(self, path: str) -> Any:
+        """What a path names; ``[]`` gives a list. KeyError where there is no such key in an object."""
+        found: list[Any] = [self.row.data]
+        if path in self.row.data:  # a column's name may hold dots and brackets
+            return self.row.data[path]
+        level, many = 0, False
+        for parent, key, every, index in _PATH_PART.findall(path):
+            if parent:
+                if level >= len(self.parents):
+                    raise KeyError(path)
+                found, level = [self.parents[level]], level + 1
+            elif every:
+                many = True
+                found = [item for items in found if items is not None for item in items]
+            elif index:
+                found = [items[int(index)] for items in found]
+            else:
+                found = [None if item is None else item[key] for item in found]
+        return found if many else found[0]
+
+
+def _inner_rows(row: TableRow, path: str) -> Iterator[_Nested]:
+    def walk(data: Any, parts: list[tuple[str, str]], parents: tuple[Any, ...], place: str) -> Iterator[_Nested]:
+        if not parts:
+            yield _Nested(row._replace(place=place, data=data), parents)
+            return
+        (key, every), rest = parts[0], parts[1:]
+        if not isinstance(data, dict) or key not in data:
+            raise DataError(f"{row.where}: has no {key!r}; `rows` is {path!r}")
+        if not every:
+            yield from walk(data[key], rest, parents, place)
+            return
+        for number, item in enumerate(data[key] or (), 1):
+            yield from walk(item, rest, (data, *parents), f"{place} {key} {number}".strip())
+
+    parts = re.findall(r"([^.\[\]]+)(\[\])?", path)
+    return walk(row.data, parts, (), row.place)
+
+
+def _build(mapping: FileMapping, nested: _Nested, folder: Path) -> dict[str, Any]:
+    built: dict[str, Any] = {}
+    # The name of a file may hold other fields, so those come first.
+    for name, taken in sorted(mapping.fields.items(), key=lambda item: item[1].file is not None):
+        if name in ("grade", "proof", "first_error", "verdict"):
+            continue
+        value = _text(nested, name, taken, built, folder)
+        if name == "max_grade" and value:
+            built[name] = _whole(nested, name, value)
+        elif value or name == "problem":
+            built[name] = value
+    if not built["problem"]:
+        raise _Faulty(f"{nested.row.where}: field problem: found nothing; wanted the problem's text")
+    if "proof" in mapping.fields:
+        built["steps"] = _steps(mapping, nested, built, folder)
+        _label(mapping, nested, built, folder)
+        _grades(mapping, nested, built)
+    comment, remark = built.pop("comment", None), built.pop("remark", None)
+    if "annotation" in built:
+        built["annotation"] |= {"reviewer_comment": comment or "", "remark": remark or ""}
+    return built
+
+
+def _value(nested: _Nested, name: str, path: str) -> Any:
+    try:
+        return nested.look(path)
+    except (KeyError, IndexError, TypeError):
+        there = ", ".join(map(repr, nested.row.data))
+        raise _Faulty(f"{nested.row.where}: field {name}: found no {path!r}; there is {there}") from None
+
+
+def _text(nested: _Nested, name: str, taken: Taken, built: Mapping[str, Any], folder: Path) -> str:
+    if taken.value is not None:
+        return str(taken.value)
+    if taken.file is not None:
+        file = folder / re.sub(r"\{(\w+)\}", lambda match: str(built.get(match[1], match[0])), taken.file)
+        (row,) = read_rows(file, "tex" if file.suffix == ".tex" else "txt")
+        return str(row.data["text"])
+    paths = (taken.from_,) if isinstance(taken.from_, str) else taken.from_
+    texts = [taken.join.join(_plain(item) for item in _listed(_value(nested, name, path))) for path in paths]
+    text = taken.join.join(text for text in texts if text)
+    if taken.pattern is None:
+        return text
+    match = re.search(taken.pattern, text)
+    if match is None:
+        raise _Faulty(f"{nested.row.where}: field {name}: found {_short(text)}; wanted what {taken.pattern!r} matches")
+    return str(match["value"])
+
+
+def _listed(value: Any) -> list[Any]:
+    return [item for item in value if item is not None] if isinstance(value, list) else [] if value is None else [value]
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else str(value)
+
+
+def _short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def _steps(mapping: FileMapping, nested: _Nested, built: Mapping[str, Any], folder: Path) -> list[str]:
+    taken = mapping.fields["proof"]
+    if isinstance(taken.from_, str) and taken.pattern is None:
+        value = _value(nested, "proof", taken.from_)
+        if isinstance(value, list):
+            steps = [item for item in value if isinstance(item, str) and item.strip()]
+            if not steps or len(steps) < len(value):
+                raise _Faulty(
+                    f"{nested.row.where}: field proof: found {_short(value)}; wanted texts that are not empty"
+                )
+            return steps
+    text = _text(nested, "proof", taken, built, folder)
+    located = "first_error" in mapping.fields
+    try:
+        return split_proof(text, mapping.split or ("tags" if located else "paragraphs"))
+    except Unsplittable as exc:
+        raise _Faulty(f"{nested.row.where}: field proof: found {_short(text)}; wanted {exc}") from exc
+
+
+def _label(mapping: FileMapping, nested: _Nested, built: dict[str, Any], folder: Path) -> None:
+    if "first_error" in mapping.fields:
+        text = _text(nested, "first_error", mapping.fields["first_error"], built, folder).strip()
+        base, most = mapping.index_base, len(built["steps"]) - 1
+        if not re.fullmatch(r"-?[0-9]{1,9}(\.0)?", text) or not -1 <= (index := int(float(text))) <= most + base:
+            raise _Faulty(
+                f"{nested.row.where}: field first_error: found {_short(text)}; wanted an integer, -1 to {most + base}"
+            )
+        step = max(index - base, -1)
+        built["annotation"] = {"first_fatal_error_step": step, "recoverable_error_steps": [-1]}
+    elif "verdict" in mapping.fields:
+        text = _text(nested, "verdict", mapping.fields["verdict"], built, folder).strip().lower()
+        if text not in (*_CORRECT, *_INCORRECT):
+            words = ", ".join((*_CORRECT, *_INCORRECT))
+            raise _Faulty(f"{nested.row.where}: field verdict: found {_short(text)}; wanted one of {words}")
+        verdict = "correct" if text in _CORRECT else "incorrect"
+        built["annotation"] = {"first_fatal_error_step": None, "verdict": verdict}
+
+
+def _grades(mapping: FileMapping, nested: _Nested, built: dict[str, Any]) -> None:
+    taken = mapping.fields.get("grade")
+    if taken is not None:
+        pattern = re.compile(taken.pattern) if taken.pattern else _GRADE
+        paths = (taken.from_,) if isinstance(taken.from_, str) else taken.from_
+        value = taken.value if taken.value is not None else _value(nested, "grade", paths[0])
+        with contextlib.suppress(_NoGrade):
+            built["grade"] = _grade(mapping, nested, built, value, "grade", pattern)
+    if mapping.graders is None:
+        return
+    built["grades"] = []
+    for name, value, comment in _given_grades(mapping.graders, nested):
+        try:
+            grade = _grade(mapping, nested, built, value, f"grade of {name!r}", _GRADE)
+        except _NoGrade:
+            continue
+        built["grades"].append({"grader": name, "grade": grade} | ({"comment": comment} if comment else {}))
+
+
+def _given_grades(graders: Graders, nested: _Nested) -> Iterable[tuple[str, Any, str]]:
+    def text(path: str | None) -> str:
+        return "" if path is None else _plain(_value(nested, "comment", path) or "").strip()
+
+    if graders.layout == "wide":
+        for name, columns in graders.columns.items():
+            yield name, _value(nested, "grade", columns.grade), text(columns.comment)
+        return
+    assert graders.name is not None
+    assert graders.grade is not None
+    if graders.layout == "long":
+        yield text(graders.name) or "unnamed", _value(nested, "grade", graders.grade), text(graders.comment)
+    elif graders.rows is None:
+        names, grades = (_value(nested, "grades", path) or [] for path in (graders.name, graders.grade))
+        if len(names) != len(grades):
+            raise _Faulty(f"{nested.row.where}: field grades: found {len(names)} names and {len(grades)} grades")
+        for name, grade in zip(names, grades, strict=True):
+            yield _plain(name), grade, ""
+    else:
+        for item in _value(nested, "grades", graders.rows):
+            inner = _Nested(nested.row._replace(data=item), (nested.row.data, *nested.parents))
+            comment = "" if graders.comment is None else _plain(_value(inner, "comment", graders.comment) or "").strip()
+            yield _plain(_value(inner, "grader", graders.name)), _value(inner, "grade", graders.grade), comment
+
+
+def _grade(
+    mapping: FileMapping, nested: _Nested, built: dict[str, Any], value: Any, name: str, pattern: re.Pattern[str]
+) -> int | float:
+    """A grade as it is written, in points; the scale that stands behind it must be the row's."""
+    text = _plain("" if value is None else value).strip()
+    if text in _DASHES:
+        raise _NoGrade
+    match = pattern.fullmatch(text) if pattern is _GRADE else pattern.search(text)
+    found = match["value"] if match else None
+    other = "," if mapping.decimal == "." else "."
+    if found is None or (other in found and isinstance(value, str)):
+        raise _Faulty(f"{nested.row.where}: field {name}: found {_short(value)}; wanted a number, such as 5 or 5/7")
+    assert match is not None
+    scale = match.groupdict().get("max")
+    if scale is not None and built.setdefault("max_grade", int(scale)) != int(scale):
+        raise _Faulty(f"{nested.row.where}: field {name}: found {_short(value)}; wanted points of {built['max_grade']}")
+    if "max_grade" not in built:
+        raise _Faulty(
+            f"{nested.row.where}: field max_grade: found nothing; wanted the most points: max_grade = {{value = 7}}"
+        )
+    grade = Fraction(found.replace(",", "."))
+    if not 0 <= grade <= built["max_grade"]:
+        raise _Faulty(f"{nested.row.where}: field {name}: found {_short(value)}; wanted 0 to {built['max_grade']}")
+    return _number(grade)
+
+
+def _whole(nested: _Nested, name: str, text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", text) or not int(text):
+        raise _Faulty(f"{nested.row.where}: field {name}: found {_short(text)}; wanted a positive integer")
+    return int(text)
+
+
+def _number(value: Fraction) -> int | float:
+    return int(value) if value.denominator == 1 else float(value)

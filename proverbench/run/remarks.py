@@ -1,0 +1,52 @@
+"""What people should know of a run's scores wherever these are shown: terminal, page, tables, comparisons. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from proverbench.benchmark import benchmark_of
+from proverbench.records import Manifest, Summary
+
+AGREES = 1e-12
+"""An imported run's scores may differ by so much from the published evaluator's: the last digit of a sum."""
+
+
+def remarks(manifest: Manifest, summary: Summary) -> list[str]:
+    """Sentences on a run: its summary's warnings, an older format, an import whose scores are not what they were."""
+    older = older_format(manifest)
+    differing = import_differences(manifest, summary)
+    return [
+        *summary.warnings,
+        *([older] if older is not None else []),
+        *(f"the import did not keep the published evaluator's scores: {difference}" for difference in differing),
+    ]
+
+
+def older_format(manifest: Manifest) -> str | None:
+    """What people should know of a run whose proofs are read by an older version's rule; None of all others."""
+    if not benchmark_of(manifest.identity.task).samples or manifest.strips_steps:
+        return None
+    words = f"format version {manifest.format_version}: white space at the start of a step is kept"
+    if "imported" in manifest.operation:
+        return f"{words}, which the published evaluator strips; import the run again (docs/run-format.md)"
+    return f"{words}, as the judges were shown it; the published evaluator strips it (docs/run-format.md)"
+
+
+def import_differences(manifest: Manifest, summary: Summary) -> list[str]:
+    """Scores of an imported run that are not what the published evaluator made them, in words; none of other runs."""
+    found = []
+    for name, metrics in _imported_scores(manifest).items():
+        ours = summary.splits[name].metrics if name in summary.splits else None
+        if (metrics is None) != (ours is None):
+            found.append(f"{name}: it {'has no scores' if metrics is None else 'has scores'}, here it is not so")
+        for metric, was in (metrics or {}).items():
+            value = (ours or {}).get(metric)
+            same = was == value or (was is not None and value is not None and abs(was - value) <= AGREES)
+            if ours is not None and not same:
+                found.append(f"{name}: {metric} was {was}, is {value}")
+    return found
+
+
+def _imported_scores(manifest: Manifest) -> Mapping[str, Mapping[str, Any] | None]:
+    origin = manifest.operation.get("imported") or {}
+    scores: Mapping[str, Mapping[str, Any] | None] = origin.get("scores") or {}
+    return scores

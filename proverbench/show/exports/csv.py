@@ -1,0 +1,54 @@
+"""CSV: a file for each table, UTF-8, safe to open in a spreadsheet."""
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proverbench.show.exports.export import Export, Request
+from proverbench.show.exports.safe import looks_like_formula, rows_of, visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def write(request: Request) -> Iterator[str]:
+    """Write the tables into a folder."""
+    targets = {name: request.output / f"{name}.csv" for name in request.tables}
+    request.claim(*targets.values())
+    for name, frame in request.frames().items():
+        write_csv(frame, targets[name])
+        yield f"{targets[name]}: {len(frame):,} rows"
+
+
+def write_csv(frame: "pd.DataFrame", path: Path) -> None:
+    """Write one table as UTF-8 CSV, safe to open in a spreadsheet.
+
+    Raises:
+        JournalError: If the disk refuses it.
+    """
+    from proverbench.run.journal import replacing
+
+    def safe(value: object) -> object:
+        if not isinstance(value, str):
+            return "" if value is None else value
+        shown = visible(value)
+        return f"'{shown}" if looks_like_formula(shown) else shown
+
+    with replacing(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(frame.columns)
+        writer.writerows([safe(value) for value in row] for row in rows_of(frame))
+        text.detach()
+
+
+CSV = Export(
+    name="csv",
+    extension="csv",
+    help="a file for each table",
+    place=Path("export"),
+    write=write,
+    options=frozenset({"tables"}),
+)

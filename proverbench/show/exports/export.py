@@ -1,0 +1,121 @@
+"""What an export format is, and what is wanted of it. Loads nothing heavy: the command's help reads it."""
+
+import importlib.util
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from proverbench.errors import UserInputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from proverbench.show.frames import LoadedRun
+
+Option = Literal["tables", "splits", "metrics", "choose", "seed"]
+"""Options of `proverbench export` that mean something to some formats only."""
+
+TABLES = ("scores", "proofs", "judgments", "calls")
+"""Names of the frames of a run (:data:`proverbench.show.frames.TABLES`), the largest last."""
+
+SCREEN = Path("-")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a user wants exported."""
+
+    runs: Sequence[Path]
+    """Folders of the runs."""
+    output: Path
+    """A folder, a file, or SCREEN, as the format takes it."""
+    force: bool = False
+    """Replace files that exist."""
+    tables: Sequence[str] = TABLES[:3]
+    splits: Sequence[str] = ("all",)
+    metrics: Sequence[str] = ()
+    """Those that papers show, if empty."""
+    choose: int | None = None
+    """How many proofs; all if None."""
+    seed: int = 0
+
+    @cached_property
+    def loaded(self) -> "dict[str, LoadedRun]":
+        """The runs by name.
+
+        Raises:
+            RunMismatchError: If a folder is no run.
+        """
+        from proverbench.run.saved import names_of
+        from proverbench.show.frames import load
+
+        return {name: load(path) for name, path in zip(names_of(self.runs), self.runs, strict=True)}
+
+    def frames(self) -> "dict[str, pd.DataFrame]":
+        """The wanted tables of all runs, one under another, with the run's name in the first column."""
+        import pandas as pd
+
+        from proverbench.show.frames import TABLES
+
+        joined = {}
+        for name in self.tables:
+            frames = []
+            for run_name, run in self.loaded.items():
+                frame = TABLES[name](run)
+                names_column = pd.Series(run_name, index=frame.index, dtype="string", name="run")
+                frames.append(pd.concat([names_column, frame], axis=1))
+            joined[name] = pd.concat(frames, ignore_index=True)
+        return joined
+
+    def claim(self, *paths: Path) -> None:
+        """Say which files will be written, before anything is; opens the runs and makes the files' folders.
+
+        Raises:
+            RunMismatchError: If a folder is no run.
+            UserInputError: If a file exists and may not be replaced.
+            JournalError: If the disk refuses a folder.
+        """
+        from proverbench.run.journal import disk
+
+        _ = self.loaded  # nothing is made for a run that is none
+        there = [str(path) for path in paths if path.exists()]
+        if there and not self.force:
+            raise UserInputError(f"{', '.join(there)} is there already; give another -o, or --force to replace it")
+        for folder in dict.fromkeys(path.parent for path in paths):
+            with disk(folder):
+                folder.mkdir(parents=True, exist_ok=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """A format that saved runs are written in."""
+
+    name: str
+    """As in ``--to NAME``."""
+    extension: str
+    """Of its files, without the full stop."""
+    help: str
+    """What it writes, in a few words."""
+    place: Path
+    """Where it goes without ``-o``."""
+    write: Callable[[Request], Iterator[str]]
+    """Writes the files and yields what to say of each; claims all of them first."""
+    options: frozenset[Option] = frozenset()
+    """The options that mean something to it; any other is refused."""
+    needs: str | None = None
+    """A package of ``proverbench[export]`` that it cannot do without."""
+    single: bool = False
+    """Whether it takes one run only."""
+
+    def check(self, runs: Sequence[Path]) -> None:
+        """Make sure that it can be written at all, before anything is read.
+
+        Raises:
+            UserInputError: If it needs what is not installed, or takes fewer runs.
+        """
+        if self.needs is not None and importlib.util.find_spec(self.needs) is None:
+            raise UserInputError(f"--to {self.name} needs {self.needs}: pip install 'proverbench[export]'")
+        if self.single and len(runs) > 1:
+            raise UserInputError(f"--to {self.name} makes the sheet of one run; give one RUN")

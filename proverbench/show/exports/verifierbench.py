@@ -1,0 +1,38 @@
+"""A VerifierBench sheet on which people label a run's own proofs."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from proverbench.show.exports.export import Export, Request
+
+
+def write(request: Request) -> Iterator[str]:
+    """Write the sheet, one proof a line.
+
+    Raises:
+        RunMismatchError: If the run is no ProverBench run, or has fewer judged proofs than are to be chosen.
+        JournalError: If the disk refuses it.
+    """
+    from proverbench.people.sheet import sheet
+    from proverbench.run.journal import write_whole
+
+    (run,) = request.loaded.values()
+    rows = list(sheet(run.folder, proofs=request.choose, seed=request.seed))
+    request.claim(request.output)
+    write_whole(request.output, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
+    yield (
+        f"{request.output}: {len(rows)} proofs. Give each annotation its first_fatal_error_step (-1: none) and "
+        f"recoverable_error_steps ([-1]: none), then: proverbench correct {run.path} --labels {request.output}"
+    )
+
+
+VERIFIERBENCH = Export(
+    name="verifierbench",
+    extension="jsonl",
+    help="a sheet on which people label this run's own proofs",
+    place=Path("sheet.jsonl"),
+    write=write,
+    options=frozenset({"choose", "seed"}),
+    single=True,
+)

@@ -1,0 +1,31 @@
+/* Bundle the page's scripts into ../page/, and write down which sources they are from (../page/built.json).
+   A test compares the hashes: the built files are committed, so that users need neither npm nor this. */
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { build } from "esbuild";
+
+const HERE = new URL(".", import.meta.url);
+const PAGE = new URL("../page/", HERE);
+const OPTIONS = {
+  bundle: true,
+  format: "iife",
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "none",
+  absWorkingDir: HERE.pathname,
+};
+
+const sha256 = (...parts) => parts.reduce((state, part) => state.update(part), createHash("sha256")).digest("hex");
+
+await build({ ...OPTIONS, entryPoints: ["shell/index.ts"], outfile: "../page/page.js", globalName: "PB" });
+await build({ ...OPTIONS, entryPoints: ["report/main.ts"], outfile: "../page/report.js" });
+
+const sources = readdirSync(HERE, { recursive: true })
+  .map((name) => name.replaceAll("\\", "/"))
+  .filter((name) => !name.startsWith("node_modules/") && /\.(ts|mjs)$|^package(-lock)?\.json$/.test(name))
+  .sort();
+const built = {
+  sources: sha256(...sources.flatMap((name) => [name, "\0", readFileSync(new URL(name, HERE)), "\0"])),
+  files: Object.fromEntries(["page.js", "report.js"].map((name) => [name, sha256(readFileSync(new URL(name, PAGE)))])),
+};
+writeFileSync(new URL("built.json", PAGE), `${JSON.stringify(built, null, 2)}\n`);

@@ -1,0 +1,104 @@
+/* Keys, the top bar and its help. */
+import { filter } from "./filters";
+import { openReader, reader, step } from "./list";
+import { main } from "./routes";
+import { bar, h } from "./shell";
+import { address, ofRuns } from "./state";
+
+const KEYS = [
+  ["j or →", "next proof"],
+  ["k or ←", "previous proof"],
+  ["0 … 9", "open that judgment"],
+  ["e", "open or close all judgments"],
+  ["/", "search"],
+  ["o", "overview"],
+  ["p", "proofs"],
+  ["?", "this help"],
+];
+
+let showHelp = () => {};
+
+export function makeBar() {
+  const links = [
+    { href: "#/", label: "Overview" },
+    { href: "#/proofs", label: "Proofs" },
+  ];
+  showHelp = bar({ links, help: help() }).help;
+}
+
+function help() {
+  const mark = (name: string, sign: string) => h("span", { class: `mark ${name}` }, sign);
+  return h(
+    "div",
+    null,
+    h("h2", null, "Keys and signs"),
+    h(
+      "dl",
+      { class: "facts" },
+      KEYS.map(([key, does]) => [h("dt", null, h("kbd", null, key)), h("dd", null, does)]),
+    ),
+    h(
+      "p",
+      null,
+      mark("accept", "✓"),
+      " accepts  ",
+      mark("reject", "3"),
+      " rejects, first wrong step 3 (steps count from 0)  ",
+      mark("invalid", "!"),
+      " invalid  ",
+      mark("missing", "·"),
+      " not answered",
+    ),
+    h(
+      "p",
+      null,
+      "Every number is defined in docs/metrics.md of proverbench. An interval says how far the score could move had other problems of the same kind been drawn.",
+    ),
+  );
+}
+
+type Actions = Record<string, () => void>;
+
+const ANYWHERE: Actions = {
+  "/": () => {
+    const open = openReader();
+    if (!open.node.isConnected) {
+      main.replaceChildren(open.node);
+      location.hash = "#/proofs";
+    }
+    open.showList(true);
+    open.search.focus();
+  },
+  "?": () => showHelp(),
+  o: () => (location.hash = "#/"),
+  p: () => (location.hash = "#/proofs"),
+};
+
+const READING: Actions = {
+  j: () => step(1),
+  ArrowRight: () => step(1),
+  k: () => step(-1),
+  ArrowLeft: () => step(-1),
+  e: () => {
+    const all = [...document.querySelectorAll<HTMLDetailsElement>("details.judgment")];
+    const open = all.some((node) => !node.open);
+    for (const node of all) node.open = open;
+  },
+};
+
+export function onKey(event: KeyboardEvent) {
+  const target = event.target as HTMLElement;
+  // A dialog that was closed may keep the focus until the next frame is drawn.
+  const typing = target.closest?.("input, select, textarea, dialog[open]");
+  if (event.key === "Escape" && target === reader?.search) target.blur();
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  const reading = reader?.node.isConnected;
+  const action = (Object.hasOwn(ANYWHERE, event.key) && ANYWHERE[event.key]) || (reading && READING[event.key]);
+  if (/^[0-9]$/.test(event.key) && reading && reader?.current) {
+    const [run, , marks] = ofRuns(reader.current, filter.run)[0];
+    if (Number(event.key) < marks.length) location.hash = address(reader.current, run, Number(event.key));
+  } else if (action) {
+    event.preventDefault();
+    action();
+  }
+}

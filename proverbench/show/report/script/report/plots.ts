@@ -1,0 +1,49 @@
+/* The plots of a run. */
+import { agreementTable, breakdownPlot, confusionPlot } from "./breakdowns";
+import { costPlot, passPlot, repeatsPlot } from "./curves";
+import type { Run } from "./model";
+import { ratesPlot, votingPlot } from "./rates";
+import { h } from "./shell";
+import { chosen, head } from "./state";
+
+export function plots(run: Run): HTMLElement | null {
+  const scored = Object.keys(run.splits).filter((name) => run.splits[name].plots);
+  if (!scored.length) return null;
+  const picked = (name: string) => h("option", { value: name, selected: name === chosen.split }, name);
+  const choose = (event: { target: HTMLSelectElement }) => {
+    chosen.split = event.target.value;
+    redraw();
+  };
+  return h(
+    "section",
+    { "aria-labelledby": "plots", id: "plots-section" },
+    h(
+      "div",
+      { class: "heading" },
+      h("h2", { id: "plots" }, "Plots"),
+      scored.length > 1
+        ? h("label", { class: "picker" }, "Split ", h("select", { onchange: choose }, scored.map(picked)))
+        : null,
+    ),
+    h("p", { class: "small" }, "Bands and bars are 95 % intervals over problems."),
+    h("div", { class: "charts" }, figures(run)),
+  );
+}
+
+function figures(run: Run) {
+  const data = run.splits[chosen.split].plots;
+  if (!data) return null;
+  const sameTask = head.runs
+    .map((entry, at) => ({ run: entry, series: at }))
+    .filter(({ run: entry }) => entry.task === run.task && entry.splits[chosen.split]?.plots);
+  const shared = [repeatsPlot(sameTask, run), costPlot(sameTask), breakdownPlot(run, data)];
+  return run.task === "prover"
+    ? [shared[0], passPlot(sameTask, run), shared[1], shared[2], agreementTable(data)]
+    : [ratesPlot(sameTask), votingPlot(run, data), ...shared, confusionPlot(run, data), agreementTable(data)];
+}
+
+function redraw() {
+  const fresh = plots(head.runs[chosen.run]);
+  if (fresh) document.getElementById("plots-section")?.replaceWith(fresh);
+  document.querySelector<HTMLElement>("#plots-section select")?.focus();
+}
