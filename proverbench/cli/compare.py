@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from proverbench.benchmark import benchmark_of
-from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors
+from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
 from proverbench.cli.streams import echo_json
 from proverbench.records import Task
 
@@ -19,24 +19,12 @@ from proverbench.records import Task
     "--metric", "metrics", multiple=True, help="Compare this metric; may be repeated. [default: the main ones]"
 )
 @click.option("--all-metrics", is_flag=True, help="Compare every published metric.")
-@RESAMPLES
-@click.option(
-    "--permutations",
-    type=click.IntRange(min=1),
-    default=10_000,
-    show_default=True,
-    help="Random permutations for each p-value.",
-)
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of both. [default: a fixed one]")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     runs: tuple[Path, ...],
     split: str,
     metrics: tuple[str, ...],
     all_metrics: bool,
-    resamples: int,
-    permutations: int,
-    seed: int | None,
     as_json: bool,
 ) -> int:
     """Paired differences between saved RUNS of one benchmark, with intervals and p-values; calls nothing.
@@ -48,7 +36,6 @@ def command(
     from proverbench.errors import RunMismatchError, UserInputError
     from proverbench.metrics.comparison import compare_runs
     from proverbench.metrics.registry import metrics_of
-    from proverbench.metrics.uncertainty import SEED
     from proverbench.run.comparability import Side, common_headlines, comparable, differences, doubts, of_weight
     from proverbench.run.saved import open_runs
 
@@ -74,9 +61,6 @@ def command(
             {run.name: run.arrays for run in opened},
             metrics=wanted,
             meta=meta,
-            resamples=resamples,
-            permutations=permutations,
-            seed=SEED if seed is None else seed,
         )
     except ValueError as exc:
         raise RunMismatchError(f"cannot be compared: {exc}") from exc
@@ -100,7 +84,7 @@ def _show(
     warnings: Sequence[str],
     result: Mapping[str, Any],
 ) -> None:
-    from proverbench.cli.tables import ValueCell, console, ends, number, plain, show, table
+    from proverbench.cli.tables import ValueCell, console, ends, number, p_text, plain, show, table
     from proverbench.metrics.shown import footnotes
 
     out = console()
@@ -122,9 +106,8 @@ def _show(
         out.print(plain(f"undefined here, because a class of proofs is absent: {', '.join(result['undefined'])}"))
     out.print()
     several = len(result["proofs"]) > 2
-    shown = table(
-        "Differences, first minus second, with 95 % intervals", "metric", "first", "second", "difference", "p"
-    )
+    intervals = "intervals that hold for all pairs together" if several else "95 % intervals"
+    shown = table(f"Differences, first minus second, with {intervals}", "metric", "first", "second", "difference", "p")
     if several:
         shown.add_column("p (Holm)", justify="right")
     shown.add_column("")
@@ -133,10 +116,10 @@ def _show(
             row["metric"],
             f"{row['first']} {number(row['first_value'])}",
             f"{row['second']} {number(row['second_value'])}",
-            ValueCell(f"{row['difference']:+.3f}", ends(row["interval"])),
-            f"{row['p']:.4f}",
+            ValueCell(f"{row['difference']:+.3f}", ends(row["step_interval"])),
+            p_text(row["p"]),
         ]
-        shown.add_row(*cells, *([f"{row['p_holm']:.4f}"] if several else []), row["verdict"])
+        shown.add_row(*cells, *([p_text(row["p_holm"])] if several else []), row["verdict"])
     show(out, shown)
     if several:
         ranks = table("Ranks that the shown differences allow", "metric", "run", "value", "rank")
@@ -144,5 +127,5 @@ def _show(
             rank = f"{row['best']}" if row["best"] == row["worst"] else f"{row['best']} to {row['worst']}"
             ranks.add_row(row["metric"], row["run"], number(row["value"]), rank)
         show(out, ranks)
-    for footnote in footnotes(row["interval"] for row in result["pairs"]):
+    for footnote in footnotes((row["metric"], row["interval"]) for row in result["pairs"]):
         out.print(footnote)

@@ -151,8 +151,8 @@ def repeat_agreement(arrays: JudgmentArrays) -> list[dict[str, Any]]:
 
     Returns:
         One row for each measure and view: ``measure`` (``raw_agreement``: share of agreeing pairs of valid repeats,
-        proofs weighing alike; ``fleiss_kappa``, over proofs with R valid judgments; ``krippendorff_alpha``; ``gwet_ac1``,
-        not on ``step_within_1``), ``on``
+        proofs weighing alike; ``fleiss_kappa``, over proofs with R valid judgments; ``krippendorff_alpha``;
+        ``gwet_ac1``, not on ``step_within_1``), ``on``
         (one of VIEWS), ``value`` (None with ``reason`` where undefined), its ``interval`` over problems, ``n``
         (proofs), ``left_out`` (judged proofs that could not count).
     """

@@ -1,7 +1,7 @@
 """Disagreement by chance, and how far each problem moves it (docs/metrics.md, "Agreement"). Pure.
 
-Chance disagreement is a smooth function of the shares of the values that judges give. Its influence is the linear one; a
-second-order term keeps its variance above 0 where the linear part vanishes.
+Chance disagreement is a smooth function of the shares of the values that judges give. Its influence is the linear
+one; a second-order term keeps its variance above 0 where the linear part vanishes.
 """
 
 from dataclasses import dataclass

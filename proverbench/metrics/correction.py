@@ -1,7 +1,7 @@
 """ProverBench scores corrected for the judge's own error (docs/metrics.md, "Correcting for the judge").
 
-Every estimate is a function of rates over problems; runs, a calibration and labels are lined up by problem, so that what
-they share is counted once.
+Every estimate is a function of rates over problems; runs, a calibration and labels are lined up by problem, so that
+what they share is counted once.
 """
 
 import math
@@ -16,7 +16,7 @@ from proverbench.metrics.inference import Summary, holm, interval, join, p_value
 from proverbench.metrics.rates import RateTable, table_of
 from proverbench.metrics.strata import Labelled, stratified
 from proverbench.metrics.uncertainty import intervals, significant
-from proverbench.metrics.voting import accepted, subset_probability
+from proverbench.metrics.voting import subset_probability
 
 ENOUGH_LABELS = 20
 """With fewer labelled proofs the labels are a check, and no estimate."""
@@ -48,7 +48,7 @@ def rogan_gladen(acceptance: float, judged: float, sensitivity: float, specifici
 def acceptance_table(run: JudgmentArrays) -> RateTable:
     """What a ProverBench run says of all its proofs: the shares ``accepted`` and ``judged``."""
     one = np.ones(len(run.keys))
-    return table_of([("accepted", accepted(run), one), ("judged", run.generated, one)], run)
+    return table_of([("accepted", run.accepted, one), ("judged", run.generated, one)], run)
 
 
 def rule_table(calibration: JudgmentArrays, repeats: int) -> RateTable:
@@ -70,6 +70,12 @@ def rule_table(calibration: JudgmentArrays, repeats: int) -> RateTable:
         ],
         calibration,
     )
+
+
+def as_judged(run: JudgmentArrays) -> dict[str, Any]:
+    """The score before any correction, with its interval: ``pessimistic``."""
+    table = acceptance_table(run)
+    return {"value": significant(table.point()["accepted"]), "interval": intervals(table)["accepted"]}
 
 
 def correct_by_calibration(run: JudgmentArrays, calibration: JudgmentArrays) -> dict[str, Any]:
@@ -94,8 +100,8 @@ def correct_by_calibration(run: JudgmentArrays, calibration: JudgmentArrays) -> 
     ours, rule = acceptance_table(run), rule_table(calibration, run.repeats)
     point, rates = _checked(ours), _checked_rule(rule)
     joined = join(ours.summary(), rule.summary())
-    youden = {"value": significant(rates["sensitivity"] + rates["specificity"] - 1), "interval": _youden(rule)}
-    _refuse(joined, rates, youden["interval"])
+    youden = _youden(rule)
+    _refuse(joined, rates, youden)
     a, g = point["accepted"], point["judged"]
     raw = rogan_gladen(a, g, rates["sensitivity"], rates["specificity"])
     found = intervals(rule)
@@ -109,7 +115,7 @@ def correct_by_calibration(run: JudgmentArrays, calibration: JudgmentArrays) -> 
         "generation_failure_rate": significant(1 - g),
         "sensitivity": {"value": significant(rates["sensitivity"]), "interval": found["sensitivity"]},
         "specificity": {"value": significant(rates["specificity"]), "interval": found["specificity"]},
-        "youden": youden,
+        "youden": {"value": significant(rates["sensitivity"] + rates["specificity"] - 1), "interval": youden},
         "calibration_problems": len(calibration.problems),
     }
 
@@ -167,7 +173,7 @@ def correct_by_labels(run: JudgmentArrays, labels: Mapping[str, bool] | Labelled
     given = labels if isinstance(labels, Labelled) else Labelled(dict(labels))
     _check_labels(run, given)
     strata = stratified(run, given)
-    rule, human, labelled = accepted(run), given.human(run), given.mask(run)
+    rule, human, labelled = run.accepted, given.human(run), given.mask(run)
     found: dict[str, Any] = {
         "method": "post-stratified",
         "value": significant(strata.value()),
@@ -229,7 +235,7 @@ def shift_test(
     """
     rule = rule_table(calibration, run.repeats)
     theirs = rule.point()
-    human, weights, accepts = labels.human(run), labels.weights(run), accepted(run)
+    human, weights, accepts = labels.human(run), labels.weights(run), run.accepted
     ours = table_of(
         [
             ("sensitivity", weights * (accepts & human), weights * human),
@@ -301,9 +307,9 @@ def _refuse(joined: Summary, rates: Mapping[str, float], youden: Mapping[str, An
     if youden["low"] is None or youden["low"] <= 0:
         ends = ", ".join("?" if youden[end] is None else f"{youden[end]:.3f}" for end in ("low", "high"))
         raise UncorrectableError(
-            f"sensitivity {rates['sensitivity']:.3f} + specificity {rates['specificity']:.3f} - 1 has the 95 % interval "
-            f"[{ends}], which reaches 0: the judge is not shown to tell correct from incorrect proofs; use a better "
-            "judge or more annotated proofs"
+            f"sensitivity {rates['sensitivity']:.3f} + specificity {rates['specificity']:.3f} - 1 has the 95 % "
+            f"interval [{ends}], which reaches 0: the judge is not shown to tell correct from incorrect proofs; "
+            "use a better judge or more annotated proofs"
         )
     above = interval(joined, lambda a, g, sens, spec: a - (1 - spec) * g)
     below = interval(joined, lambda a, g, sens, spec: sens * g - a)

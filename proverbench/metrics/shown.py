@@ -1,10 +1,15 @@
-"""Which interval people are shown, and what is said beside it. Pure, and without numpy: commands that only print load it."""
+"""Which interval people are shown, and what is said beside it. Pure.
+
+Loads no numpy, for commands that only print.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 LITTLE_EVIDENCE = 3
 """An interval that rests on fewer problems says so in a footnote."""
+_NAMED = 3
+"""So many are named there."""
 
 
 class Shown(NamedTuple):
@@ -47,9 +52,10 @@ def footnotes(intervals: Iterable[tuple[str, Mapping[str, Any] | None]]) -> Iter
     """
     least: dict[str, float] = {}
     for name, interval in intervals:
-        evidence = None if interval is None else interval.get("evidence")
+        evidence = None if interval is None or interval.get("low") is None else interval.get("evidence")
         if evidence is not None and evidence < LITTLE_EVIDENCE:
             least[name] = min(evidence, least.get(name, evidence))
     if least:
-        listed = ", ".join(f"{name} on {evidence:.2g}" for name, evidence in least.items())
-        yield f"Few problems carry the rarer outcome: {listed} (docs/metrics.md)."
+        first = ", ".join(f"{name} on {evidence:.2g}" for name, evidence in list(least.items())[:_NAMED])
+        more = f" and {len(least) - _NAMED} more" if len(least) > _NAMED else ""
+        yield f"Rests on few problems with the rarer outcome: {first}{more}."

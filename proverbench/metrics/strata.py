@@ -74,6 +74,14 @@ class Labelled:
     probability: Mapping[str, float] = field(default_factory=dict)
     """By proof key, the chance with which it was drawn; empty for a simple random draw."""
 
+    def of(self, run: JudgmentArrays) -> "Labelled":
+        """The labels of one split's proofs."""
+        inside = set(run.keys)
+        return Labelled(
+            {key: label for key, label in self.correct.items() if key in inside},
+            {key: chance for key, chance in self.probability.items() if key in inside},
+        )
+
     def simple(self) -> bool:
         """Whether every proof had the same chance."""
         return len({round(self.probability.get(key, 0.0), 9) for key in self.correct}) <= 1

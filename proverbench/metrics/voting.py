@@ -16,7 +16,8 @@ from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.comparison import difference
 from proverbench.metrics.inference import interval
 from proverbench.metrics.metric import harmonic_mean
-from proverbench.metrics.rates import Floats, Function, RateTable, each_itself, sums_by_problem, table_of
+from proverbench.metrics.rates import Function, RateTable, each_itself, sums_by_problem, table_of
+from proverbench.metrics.summaries import Floats
 from proverbench.metrics.uncertainty import intervals, significant
 
 FOLDS = 5
@@ -202,7 +203,8 @@ def best_threshold(
         ``r`` (= R), ``k`` (chosen on everything, for later use), ``chosen`` (k of each fold), ``value`` (bal_f1 on
         folds that did not choose), ``interval``, ``in_sample`` (bal_f1 of k where it was chosen: too high),
         ``majority`` and ``pessimistic`` (bal_f1 of these rules on the same proofs), ``gain`` (over majority) with
-        ``gain_interval``; intervals take the choices as given. ``value`` is None, with ``reason``, where a class is absent or there is one problem.
+        ``gain_interval``; intervals take the choices as given. ``value`` is None, with ``reason``, where a class is
+        absent or there is one problem.
     """
     repeats = arrays.repeats
     table = _voting_table(arrays, [(repeats, k) for k in range(1, repeats + 1)])

@@ -8,6 +8,7 @@ from typing import Any
 from proverbench.benchmark import benchmark_of
 from proverbench.errors import DataError, RunMismatchError
 from proverbench.inputs.data import load_labels
+from proverbench.metrics.strata import Labelled
 from proverbench.records import ProofRecord
 from proverbench.run.folder import RunFolder
 from proverbench.run.journal import storable
@@ -54,7 +55,7 @@ def sheet(run: RunFolder, *, proofs: int | None = None, seed: int = 0) -> Iterat
             }
 
 
-def read_labels(path: Path, run: RunFolder) -> dict[str, bool]:
+def read_labels(path: Path, run: RunFolder) -> Labelled:
     """Read a filled sheet.
 
     Args:
@@ -62,7 +63,8 @@ def read_labels(path: Path, run: RunFolder) -> dict[str, bool]:
         run: The run that it was made of.
 
     Returns:
-        By proof key, whether a human found the proof correct (neither fatal nor recoverable errors).
+        By proof key, whether a human found the proof correct (neither fatal nor recoverable errors), and the chance
+        with which it was drawn where the sheet says so.
 
     Raises:
         DataError: Lists every row that breaks a rule of the data, or is no judged proof of this run.
@@ -80,7 +82,7 @@ def read_labels(path: Path, run: RunFolder) -> dict[str, bool]:
         faults.append(f"{path}: no row is filled in; give each annotation its error steps (-1 and [-1] for none)")
     if faults:
         raise DataError.of(faults)
-    return {proof.proof_id: proof.is_correct for proof in dataset.rows}
+    return Labelled({proof.proof_id: proof.is_correct for proof in dataset.rows})
 
 
 def _is_judged(record: ProofRecord) -> bool:

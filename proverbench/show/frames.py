@@ -22,10 +22,11 @@ SCORES: dict[str, str] = {
     "high": "Float64",
     "se": "Float64",
     "n": "Int64",
-    "left_out": "Int64",
-    "unreliable": "string",
-    "wilson_low": "Float64",
-    "wilson_high": "Float64",
+    "effective_n": "Float64",
+    "evidence": "Float64",
+    "df": "Float64",
+    "same_problems_low": "Float64",
+    "same_problems_high": "Float64",
     "bound_low": "Float64",
     "bound_high": "Float64",
 }
@@ -191,14 +192,14 @@ def _scores(summary: Summary) -> Iterator[dict[str, Any]]:
         for metric, value in (part.metrics or {}).items():
             interval = (part.intervals or {}).get(metric, {})
             bound = (part.bounds or {}).get(metric, {})
-            wilson = interval.get("wilson", {})
+            same = interval.get("same_problems") or {}
             yield {
                 "split": split,
                 "metric": metric,
                 "value": value,
-                **{name: interval.get(name) for name in ("low", "high", "se", "n", "left_out", "unreliable")},
-                "wilson_low": wilson.get("low"),
-                "wilson_high": wilson.get("high"),
+                **{name: interval.get(name) for name in ("low", "high", "se", "n", "effective_n", "evidence", "df")},
+                "same_problems_low": same.get("low"),
+                "same_problems_high": same.get("high"),
                 "bound_low": bound.get("low"),
                 "bound_high": bound.get("high"),
             }

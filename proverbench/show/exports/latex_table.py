@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from proverbench.benchmark import benchmark_of
 from proverbench.metrics.registry import metrics_of
-from proverbench.metrics.shown import WILSON, shown_interval
+from proverbench.metrics.shown import shown_interval
 from proverbench.records import Task
 from proverbench.show.exports.safe import visible
 from proverbench.show.frames import LoadedRun
@@ -89,8 +89,7 @@ def _latex_cell(run: LoadedRun, split: str, metric: str) -> str:
     shown = shown_interval((part.intervals or {}).get(metric))
     if shown is None:
         return f"{factor * value:.1f}"
-    mark = "$^{*}$" if shown.mark == WILSON else ""
-    return f"{factor * value:.1f}{mark} {{\\scriptsize [{factor * shown.low:.1f}, {factor * shown.high:.1f}]}}"
+    return f"{factor * value:.1f} {{\\scriptsize [{factor * shown.low:.1f}, {factor * shown.high:.1f}]}}"
 
 
 def _caption(task: Task, runs: Mapping[str, LoadedRun], splits: Sequence[str], metrics: Sequence[str]) -> str:
@@ -103,11 +102,7 @@ def _caption(task: Task, runs: Mapping[str, LoadedRun], splits: Sequence[str], m
     if benchmark.samples:
         said.append(f"$S={', '.join(map(str, sorted({extent.samples for extent in extents})))}$")
     said.append(f"$R={repeats}$")
-    text = ", ".join(said) + ". Percentages with 95\\% intervals over problems: percentile bootstrap"
-    cells = [_latex_cell(run, split, metric) for run in runs.values() for split in splits for metric in metrics]
-    if any("{*}" in cell for cell in cells):
-        text += "; $^{*}$~Wilson-type (few problems, or nearly all or none succeed)"
-    text += "."
+    text = ", ".join(said) + ". Percentages with 95\\% mid-P intervals over problems (clusters)."
     if any(run.manifest.identity.own_prompts for run in runs.values()):
         text += " The prompts are proverbench's own, so the numbers are not comparable with published tables."
     return text

@@ -19,7 +19,7 @@ from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.breakdown import breakdown
 from proverbench.metrics.comparison import compare_runs
 from proverbench.metrics.registry import headlines, headlines_first, metrics_of
-from proverbench.metrics.shown import FOOTNOTES, shown_interval
+from proverbench.metrics.shown import LITTLE_EVIDENCE, shown_interval
 from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_curve
 from proverbench.protocols.basic_v1 import decode_field, error_items
 from proverbench.records import CallKey, CallLine, Judgment, Manifest, Problem, ProofRecord, Row, Summary, Task
@@ -116,7 +116,7 @@ class Report:
         self.n_chunks = len(self._chunks)
         self.head: dict[str, Any] = {
             "made_by": SCORED_BY,
-            "marks": FOOTNOTES,
+            "little_evidence": LITTLE_EVIDENCE,
             "metrics": {task: _metrics(task) for task in dict.fromkeys(run.arrays.task for run in self._runs)},
             "runs": [_overview(run) for run in self._runs],
             "comparisons": list(_comparisons(self._runs)),
@@ -404,12 +404,18 @@ def _light(row: dict[str, Any]) -> dict[str, Any]:
     return row | {"interval": _shown(row["interval"])} if "interval" in row else row
 
 
+def _pair(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A pair of runs as it is shown: with the interval that agrees with its verdict."""
+    left = {name: value for name, value in row.items() if name not in ("same_problems", "step_interval")}
+    return left | {"interval": _shown(row["step_interval"])}
+
+
 def _shown(interval: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The interval that people are shown: its ends, its mark, why it bears one, and the number of problems."""
+    """The interval that people are shown: its ends, the number of problems, and how many carry the rarer outcome."""
     shown = shown_interval(interval)
     if interval is None or shown is None:
         return None
-    return {**shown._asdict(), "why": interval.get("unreliable"), "n": interval.get("n")}
+    return {**shown._asdict(), "n": interval.get("n"), "evidence": interval.get("evidence")}
 
 
 # ---------------------------------------------------------------- several runs
@@ -461,7 +467,7 @@ def _compare(runs: Sequence[_Run], split: str) -> dict[str, Any]:
         "warnings": doubts(sides, found, split),
         "problems": result["problems"],
         "left_out": result["left_out"],
-        "pairs": [_light(row) for row in result["pairs"]],
+        "pairs": [_pair(row) for row in result["pairs"]],
         "ranks": result["ranks"],
     }
 

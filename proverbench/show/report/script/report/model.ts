@@ -5,9 +5,10 @@ export type Task = "prover" | "verifier";
 export interface Interval {
   low: number;
   high: number;
-  mark: string;
-  why: string | null;
+  /** Problems that count. */
   n: number | null;
+  /** Problems that carry the rarer outcome. */
+  evidence: number | null;
 }
 
 export interface Bounds {
