@@ -49,19 +49,24 @@ def allocate(sizes: Sequence[int], labels: int, *, equal: bool = False) -> list[
     total = sum(sizes)
     if labels > total:
         raise ValueError(f"{total} proofs, fewer than the {labels} to choose")
-    used = [size for size in sizes if size]
-    floors = [0 if equal else min(LEAST, size, labels // max(len(used), 1)) for size in sizes]
-    weights = [float(bool(size)) if equal else float(size) for size in sizes]
-    found = list(floors)
+    present = sum(size > 0 for size in sizes)
+    floors = [0 if equal else min(LEAST, size, labels // max(present, 1)) for size in sizes]
+    weights = [float(size > 0) if equal else float(size) for size in sizes]
+
+    def shared(scale: float) -> list[float]:
+        return [min(float(n), max(float(f), scale * w)) for w, f, n in zip(weights, floors, sizes, strict=True)]
+
+    low, high = 0.0, float(labels + 1)
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if sum(shared(middle)) < labels else (low, middle)
+    wanted = shared(high)
+    found = [min(int(want + 1e-9), size) for want, size in zip(wanted, sizes, strict=True)]
+    # What rounding down left over goes to the largest remainders; of equal ones to the earlier stratum.
+    order = sorted(range(len(sizes)), key=lambda k: found[k] - wanted[k])
     while (left := labels - sum(found)) > 0:
-        # What a stratum should have, less what it has; ties go to the earlier one.
-        scale = labels / sum(w for w, f, size in zip(weights, found, sizes, strict=True) if f < size)
-        lacks = [w * scale - f if f < size else -np.inf for w, f, size in zip(weights, found, sizes, strict=True)]
-        whole = [max(0, min(int(lack), size - f)) for lack, f, size in zip(lacks, found, sizes, strict=True)]
-        if 0 < sum(whole) <= left:
-            found = [f + more for f, more in zip(found, whole, strict=True)]
-        else:
-            found[int(np.argmax(lacks))] += 1
+        for k in [k for k in order if found[k] < sizes[k]][:left]:
+            found[k] += 1
     return found
 
 
