@@ -2,8 +2,8 @@
 
     python -m benchmarks coverage [--quick]   computes the grid, fails outside its bounds
 
-Every cell draws whole made-up runs whose true value is known and takes their intervals with the package's own functions.
-The table that it prints is docs/coverage.md's.
+Every cell draws whole made-up runs whose true value is known and takes their intervals with the package's own
+functions. The table that it prints is docs/coverage.md's.
 """
 
 import sys
@@ -63,6 +63,11 @@ class Result:
     width: float
     zero: float
     """Share of intervals without width."""
+
+    @property
+    def name(self) -> str:
+        """Which cell it is."""
+        return f"{self.cell.estimate}, {self.cell.name}"
 
     @property
     def error(self) -> float:
@@ -240,7 +245,8 @@ def corrections(quick: bool) -> Iterator[Cell]:
     ]  # fmt: skip
     for share, sens, spec, correct, incorrect in grid:
 
-        def draw(rng: Generator, share=share, sens=sens, spec=spec, correct=correct, incorrect=incorrect) -> Ends | None:  # type: ignore[no-untyped-def] # fmt: skip
+        def draw(rng: Generator, given=(share, sens, spec, correct, incorrect)) -> Ends | None:  # type: ignore[no-untyped-def]
+            share, sens, spec, correct, incorrect = given
             ours, _ = run(rng, 245, 1, share, sens, spec)
             try:
                 return ends(correct_by_calibration(ours, calibration(rng, correct, incorrect, sens, spec))["interval"])
@@ -330,7 +336,8 @@ def agreements(quick: bool) -> Iterator[Cell]:
                     (row,) = [row for row in rows if row["measure"] == measure and row["on"] == "accept"]
                     return None if row["interval"] is None else ends(row["interval"])
 
-                yield Cell(measure, f"{p:.0%} correct, judge {skill}/{skill}, n {n}", truth, draw, n * min(1 - p, 1 - skill))  # fmt: skip
+                name = f"{p:.0%} correct, judge {skill}/{skill}, n {n}"
+                yield Cell(measure, name, truth, draw, n * min(1 - p, 1 - skill))
 
 
 GRID: dict[str, tuple[Callable[[bool], Iterator[Cell]], int]] = {
@@ -370,27 +377,21 @@ def simulate(cell: Cell, runs: int) -> Result:
 
 def faults(results: list[Result]) -> list[str]:
     """What lies outside the bounds, allowing for three standard errors of the simulation."""
-    found = []
     low = [result for result in results if result.runs and result.cover + 3 * result.error < LEAST]
-    singles = [result for result in results if result.cell.estimate == "single rate"]
-    allowed = len(singles) // 100
+    singles = sum(result.cell.estimate == "single rate" for result in results)
     few = [result for result in low if result.cell.estimate == "single rate"]
-    for result in [*few[allowed:], *(r for r in low if r.cell.estimate != "single rate")]:
-        found.append(f"{result.cell.estimate}, {result.cell.name}: covers {result.cover:.1%}, less than {LEAST:.0%}")
-    for result in results:
-        if result.zero:
-            found.append(
-                f"{result.cell.estimate}, {result.cell.name}: {result.zero:.1%} of the intervals have no width"
-            )
-    return found
+    low = [*few[singles // 100 :], *(result for result in low if result.cell.estimate != "single rate")]
+    found = [f"{result.name}: covers {result.cover:.1%}, less than {LEAST:.0%}" for result in low]
+    return found + [f"{result.name}: {result.zero:.1%} have no width" for result in results if result.zero]
 
 
 def family(results: list[Result]) -> str:
     """One line of the table of docs/coverage.md."""
     cover = np.array([result.cover for result in results if result.runs])
     refused = max(result.refused for result in results)
+    name = results[0].cell.estimate
     return (
-        f"| {results[0].cell.estimate} | {len(results)} | {cover.min():.1%} | {np.mean(cover):.1%} | {cover.max():.1%} | "
+        f"| {name} | {len(results)} | {cover.min():.1%} | {np.mean(cover):.1%} | {cover.max():.1%} | "
         f"{np.mean(cover < LEAST):.1%} | {np.mean(cover > MOST):.0%} | {refused:.0%} |"
     )
 

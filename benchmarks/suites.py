@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import bench_report, tool
+from benchmarks.coverage import main as grid_of_coverage
 from benchmarks.measure import Mock, Results, Usage, cores, mock, python, require, run
 from benchmarks.mock import dealt
 from benchmarks.schedule import ideal_makespan
