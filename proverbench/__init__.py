@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from proverbench.api import run_prover, run_verifier
+    from proverbench.endpoints.base import Reply, Request
     from proverbench.errors import (
         ConfigError,
         DataError,
@@ -36,6 +37,8 @@ _HOMES = {
     "JournalError": "errors",
     "PromptError": "errors",
     "ProverBenchError": "errors",
+    "Reply": "endpoints.base",
+    "Request": "endpoints.base",
     "RunMismatchError": "errors",
     "UserInputError": "errors",
     "load": "show.frames",
@@ -59,6 +62,8 @@ __all__ = [
     "JournalError",
     "PromptError",
     "ProverBenchError",
+    "Reply",
+    "Request",
     "RunMismatchError",
     "UserInputError",
     "load",

@@ -72,14 +72,21 @@ class CallKey(msgspec.Struct, frozen=True, order=True):
         return cls(msgspec.convert(role, Role), item, int(sample), int(repeat))
 
 
+WholeVerdict = Literal["correct", "incorrect"]
+"""A verdict on a whole proof."""
+
+
 class Annotation(msgspec.Struct, frozen=True):
     """A human's findings on one proof (design of the published data)."""
 
-    first_fatal_error_step: int
+    first_fatal_error_step: int | None
+    """None where the proof was judged as a whole: ``verdict`` then says how, and no place is known (*unlocated*)."""
     recoverable_error_steps: list[int]
     reviewer_comment: str = ""
     first_error_reason: str = ""
     remark: str = ""
+    verdict: WholeVerdict | msgspec.UnsetType = msgspec.UNSET
+    """Only of an unlocated label."""
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +99,17 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     domain: str | None = None
     subject: str = ""
     source_id: str = ""
+    rubric: str | msgspec.UnsetType = msgspec.UNSET
+    """What earns how many points; shown to judges that grade, never to the policy."""
+
+
+class HumanGrade(msgspec.Struct, frozen=True):
+    """What one person gave a proof."""
+
+    grader: str
+    grade: float
+    """In points."""
+    comment: str = ""
 
 
 class Proof(Problem, frozen=True, kw_only=True):
@@ -103,8 +121,14 @@ class Proof(Problem, frozen=True, kw_only=True):
     """Who wrote the proof, if known."""
     annotation: Annotation
     is_correct: bool
-    first_error_step: int
-    """Smallest annotated error step, -1 if none."""
+    first_error_step: int | None
+    """Smallest annotated error step, -1 if none; None of an incorrect proof whose label names no step."""
+    grade: float | msgspec.UnsetType = msgspec.UNSET
+    """People's grade in points; of several graders their mean, unless the row says otherwise."""
+    max_grade: int | msgspec.UnsetType = msgspec.UNSET
+    """The most points there are; present where there is a grade."""
+    grades: list[HumanGrade] | msgspec.UnsetType = msgspec.UNSET
+    """What each person gave."""
 
 
 Row = Problem | Proof
@@ -169,10 +193,16 @@ class ProofRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False
     annotation: Annotation | None = None
     is_correct: bool | None = None
     first_error_step: int | None = None
-    """The human's first error step, -1 if none; None in ProverBench."""
+    """The human's first error step, -1 if none; None in ProverBench, and where the label names no step."""
     score: float | None = None
     """ProverBench: 1.0 if accepted (all R judgments valid and -1) else 0.0; VerifierBench: mean polarity credit.
     None while incomplete."""
+
+    @property
+    def located(self) -> bool:
+        """Whether it has a human label that says where the first error is, or that there is none."""
+        unplaced = self.annotation is not None and self.annotation.first_fatal_error_step is None
+        return self.is_correct is not None and self.first_error_step is not None and not unplaced
 
     @property
     def key(self) -> str:
@@ -392,6 +422,8 @@ class SplitSummary(msgspec.Struct, kw_only=True):
     """Published metrics (docs/metrics.md); None unless complete and not empty."""
     intervals: dict[str, dict[str, Any]] | None = None
     bounds: dict[str, dict[str, Any]] | None = None
+    undefined: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    """Metric that is None → why; left out where there is none."""
 
 
 class Summary(msgspec.Struct, kw_only=True):

@@ -9,14 +9,14 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote, unquote
 
+from proverbench.unseen import is_unseen
+
 _MASK = "[redacted]"
 _SHORTEST_PIECE = 6
 """A message that shares this many consecutive characters with a secret gives a part of it away."""
 
 _SHORTEST_WHOLE = 8
 """A secret at least so long is looked for in other writings too (case, base64, hexadecimal), and in answers."""
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""What a terminal may obey: control characters, and those that turn the direction of text."""
 
 _PATTERNS = (
     re.compile(r"(?i)\b(?:bearer|basic)\s+[A-Za-z0-9._~+/=*-]{4,}"),
@@ -70,7 +70,7 @@ class Redactor:
 
 def one_line(text: str) -> str:
     """``text`` as one line that a terminal shows and does not obey: white space is one space, controls are escaped."""
-    return _CONTROLS.sub(lambda match: ascii(match.group())[1:-1], " ".join(text.split()))
+    return "".join(ascii(c)[1:-1] if is_unseen(c) else c for c in " ".join(text.split()))
 
 
 def _is_telling(secret: str) -> bool:
@@ -122,3 +122,21 @@ def _shared_length(text: str, at: int, secret: str) -> int:
     while at + length < len(text) and text[at : at + length + 1] in secret:
         length += 1
     return length
+
+
+_ANY_KEY = Redactor()
+
+
+def shown(value: object) -> str:
+    """A value as JSON would show it, cut short. Tables are not shown: they may hold anything."""
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return "a list"
+    text = plain(repr(value)) if not isinstance(value, bool) else str(value).lower()
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def plain(text: str) -> str:
+    """``text`` without what looks like a key or a URL's password, on one line."""
+    return one_line(_ANY_KEY(text))

@@ -14,7 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
+
+from proverbench.records import Manifest
+from proverbench.run.sources import run_id
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
@@ -151,6 +155,15 @@ def write_rows(path: Path, rows: list[dict[str, object]]) -> Path:
     """A JSONL file."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+def change_manifest(run: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Edit a saved run's manifest as if it had been made so: its id is that of what it says then."""
+    path = run / "manifest.json"
+    manifest = json.loads(path.read_bytes())
+    change(manifest)
+    changed = msgspec.convert(manifest, Manifest)
+    path.write_text(json.dumps(manifest | {"run_id": run_id(changed.identity, changed.extent)}), encoding="utf-8")
 
 
 def problem_rows(n: int) -> list[dict[str, object]]:

@@ -46,6 +46,8 @@ def test_the_public_names_are_pinned():
         "JournalError",
         "PromptError",
         "ProverBenchError",
+        "Reply",
+        "Request",
         "RunMismatchError",
         "UserInputError",
         "load",

@@ -26,6 +26,7 @@ from proverbench.run.folder import begin_derived, update_derived, write_derived
 from proverbench.run.reading import open_calls
 from proverbench.run.session import Session, new_run_path
 from proverbench.run.sources import Sources
+from proverbench.run.spent import spent_of
 from proverbench.spending.budget import Spent
 from proverbench.spending.money import Budget, Exceeded
 
@@ -118,7 +119,7 @@ class Driver:
         listener: Who hears and shows.
         budget: A budget that other sessions share; by default the limits of the run's own manifest.
         derives: Whether records, summary and timing are written; a cluster's shard has none.
-        spent_of: What of a run counts as spent.
+        spent: Says what of a run counts as spent.
 
     Attributes:
         spent: What the run has spent; there once asking begins.
@@ -134,7 +135,7 @@ class Driver:
         listener: Listener | None = None,
         budget: BudgetWatch | None = None,
         derives: bool = True,
-        spent_of: Callable[[Sources], Spent] = Spent.of,
+        spent: Callable[[Sources], Spent] = spent_of,
     ) -> None:
         self._path = path
         self._resume = resume
@@ -145,7 +146,7 @@ class Driver:
         self.listener = listener or Listener()
         self._budget = budget
         self._derives = derives
-        self._spent_of = spent_of
+        self._spent_so_far = spent
         self._session: Session | None = None
         self._asker: Asker | None = None
         self._begun = prepared is None
@@ -278,7 +279,7 @@ class Driver:
 
     def _begin_asking(self, executor: Executor[A]) -> A:
         session = self.session
-        self.spent = self._spent_of(session.sources)
+        self.spent = self._spent_so_far(session.sources)
         if self._budget is None:
             own = self.spent.budget
             self._budget = BudgetWatch(own.max_cost_usd, own.max_tokens_total)

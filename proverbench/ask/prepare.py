@@ -12,8 +12,10 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from proverbench.benchmark import benchmark_of
+from proverbench.endpoints.kinds.registry import find_kind
 from proverbench.errors import ConfigError, ProverBenchError, RunMismatchError, UserInputError
-from proverbench.inputs.config import Config, RoleConfig, load_config, read_saved
+from proverbench.inputs.config import Config, RoleConfig
+from proverbench.inputs.config_file import load_config
 from proverbench.inputs.data import (
     EVERYTHING,
     Dataset,
@@ -42,6 +44,7 @@ from proverbench.records import (
 from proverbench.run.journal import now
 from proverbench.run.session import Draft
 from proverbench.run.sources import FORMAT_VERSION, MANIFEST, Sources, encode_rows, read_manifest
+from proverbench.tables import read_saved
 from proverbench.version import __version__
 
 T = TypeVar("T")
@@ -401,7 +404,7 @@ def _role_identities(config: Config, roles: tuple[Role, ...]) -> dict[Role, Role
     for role in roles:
         settings = config.roles[role]
         replayed = None
-        if settings.endpoint.kind == "replay" and settings.endpoint.run is not None:
+        if settings.endpoint.run is not None:
             try:
                 manifest = read_manifest(settings.endpoint.run)
             except ProverBenchError as exc:
@@ -436,7 +439,7 @@ def _format_version(config: Config, roles: Iterable[Role]) -> int:
     """
     for role in ("verifier", "meta", "policy"):
         settings = config.roles.get(role) if role in roles else None
-        if settings is not None and settings.endpoint.kind == "replay" and settings.endpoint.run is not None:
+        if settings is not None and settings.endpoint.run is not None:
             return read_manifest(settings.endpoint.run).format_version
     return FORMAT_VERSION
 
@@ -472,8 +475,7 @@ def _refuse_blind_budget(config: Config, roles: Sequence[Role], options: Options
     unpriced = [
         role
         for role in roles
-        if config.roles[role].endpoint.kind not in ("embedded", "replay")
-        and config.roles[role].effective_prices is None
+        if find_kind(config.roles[role].endpoint.kind).costs and config.roles[role].effective_prices is None
     ]
     if unpriced:
         raise ConfigError(

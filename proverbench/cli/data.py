@@ -152,6 +152,8 @@ def _listed(number: int, row: Problem) -> str:
 def _label(proof: Proof) -> str:
     if proof.is_correct:
         return "correct"
+    if proof.first_error_step is None:
+        return "incorrect"
     sort = "fatal" if proof.annotation.first_fatal_error_step == proof.first_error_step else "recov."
     return f"{sort} {proof.first_error_step}/{len(proof.steps)}"
 
@@ -184,7 +186,7 @@ def _shown(row: Problem, dataset: Dataset[Any]) -> str:
     return "\n\n".join(parts)
 
 
-def _step(fatal: int, row: Proof, n: int) -> str:
+def _step(fatal: int | None, row: Proof, n: int) -> str:
     mark = ""
     if n == fatal:
         mark = "  ✗ fatal error"
@@ -197,6 +199,8 @@ def _label_text(row: Proof) -> str:
     if row.is_correct:
         return "correct: no error found"
     annotation = row.annotation
+    if row.first_error_step is None:
+        return "incorrect; the step is not known, the proof was judged as a whole"
     return (
         f"incorrect, first error at step {row.first_error_step}; first fatal error "
         f"{annotation.first_fatal_error_step}, recoverable {annotation.recoverable_error_steps}"

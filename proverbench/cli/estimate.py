@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from proverbench.ask.forewarn import forewarnings, no_room
 from proverbench.ask.prepare import Prepared
 from proverbench.benchmark import benchmark_of
-from proverbench.errors import InvalidReply
+from proverbench.endpoints.network import unreachable
+from proverbench.errors import ConfigError, InvalidReply
 from proverbench.protocols.prompts import render_meta, render_policy, render_verifier
 from proverbench.records import GIVEN, CallKey, CallLine, Generation, Proof, Role, Row, Verdict
 from proverbench.run.extent import Plan, row_id
@@ -36,13 +38,19 @@ def print_estimate(prepared: Prepared, resumed: Path | None = None) -> None:
     more = " more" if sources else ""
     extent = prepared.draft.extent
     estimates: dict[str, Estimate] = {}
+    warnings = list(forewarnings(prepared))
+    asked = [role for role, identity in prepared.draft.identity.roles.items() if identity.kind != GIVEN]
+    if faults := list(unreachable(prepared.config, asked)):
+        raise ConfigError.of(faults)
     click.echo(f"selected rows: {extent.rows}, samples: {extent.samples}, verifier repeats: {extent.verifier_repeats}")
     for role, identity in prepared.draft.identity.roles.items():
         if identity.kind == GIVEN:
             continue  # given proofs are not asked for
         settings = prepared.config.roles[role]
         limit = output_limit(settings.generation)
-        chars = _prompt_chars(prepared, role, sources)
+        chars = list(_prompt_chars(prepared, role, sources))
+        if (clash := no_room(role, prepared, chars)) is not None:
+            warnings.append(clash)
         found = estimate(chars, prices=settings.effective_prices, output_limit=limit)
         share = settings.effective_prices.batch if settings.effective_prices is not None else None
         if role in prepared.batched and share is not None:
@@ -57,6 +65,8 @@ def print_estimate(prepared: Prepared, resumed: Path | None = None) -> None:
     if any(prepared.config.roles[role].effective_prices is not None for role in estimates):
         click.echo(f"in all: {total}")
     click.echo(assumptions(estimates))
+    for warning in warnings:
+        click.echo(f"warning: {warning}")
     click.echo("dry run: everything but keys was checked; nothing was called, nothing was written")
 
 

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from proverbench.ask.forewarn import forewarnings
 from proverbench.ask.prepare import Options, prepare_new, prepare_resumed
 from proverbench.cli.common import EXIT_COMPLETE
 from proverbench.cli.estimate import print_estimate
+from proverbench.cli.streams import say
 from proverbench.errors import ConfigError
 from proverbench.records import Role, Task
 from proverbench.run.session import refuse_taken
@@ -52,6 +54,8 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
         return EXIT_COMPLETE
     if spread and prepared.batched:
         raise ConfigError("--batch cannot be given with --executor ray: one process is enough to ask in batches")
+    for warning in forewarnings(prepared):
+        say(f"warning: {warning}")
     from proverbench.cli.session import Execution  # loads what calls models, which a dry run can do without
 
     execution = Execution(prepared, resume=resume, output=output, spread=spread)

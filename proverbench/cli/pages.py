@@ -6,6 +6,8 @@ import textwrap
 
 import click
 
+from proverbench.unseen import is_unseen, unseen
+
 WIDTH = 80
 _MAX_WIDTH = 100
 
@@ -21,8 +23,16 @@ def width() -> int:
 
 
 def printable(text: str) -> str:
-    """The text with control characters spelled out, so that data cannot command a terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else " " if c == "\t" else _escaped(c) for c in text)
+    """The text with what a reader cannot see spelled out, so that data neither commands a terminal nor hides."""
+    if text.replace("\n", "").isprintable() and not unseen(text):
+        return text
+    return "".join(_spelled(c) for c in text)
+
+
+def _spelled(char: str) -> str:
+    if char == "\t":
+        return " "
+    return char if char == "\n" or (char.isprintable() and not is_unseen(char)) else _escaped(char)
 
 
 def _escaped(char: str) -> str:

@@ -8,6 +8,7 @@ import click
 
 from proverbench.cli.common import HandlesErrors
 from proverbench.cli.signals import StopSignals
+from proverbench.rehearse.dialects import Dialect, dialect_named, list_dialects
 from proverbench.rehearse.profile import FAULTS, BatchProfile, Latency, Profile, parse_faults
 from proverbench.rehearse.replies import GeneratedReplies, Replies, SavedReplies, Vary
 from proverbench.rehearse.server import RehearseServer
@@ -40,6 +41,11 @@ _AT_LEAST_1 = click.IntRange(1)
 @click.option("--requests-per-minute", type=_AT_LEAST_1, help="Refuse more with 429, and tell the quota in headers.")
 @click.option("--batch-seconds", type=click.FloatRange(0), default=0.0, help="Time until a batch has ended.")
 @click.option(
+    "--dialect",
+    metavar="NAME",
+    help="Answer every request in the shape of this server or fault; `--dialect list` lists them all.",
+)
+@click.option(
     "--kind", type=click.Choice(["openai", "anthropic"]), default="openai", help="Kind in the config printed."
 )
 def command(
@@ -57,6 +63,7 @@ def command(
     max_in_flight: int | None,
     requests_per_minute: int | None,
     batch_seconds: float,
+    dialect: str | None,
     kind: str,
 ) -> None:
     """A local endpoint that plays latencies and faults, to try a run without key or cost.
@@ -72,6 +79,10 @@ def command(
     once. GET /rehearse/stats counts what it saw; POST /rehearse/control changes it while it runs. Ctrl-C ends it, and
     `kill %1` where it is in the background.
     """
+    if dialect == "list":
+        click.echo(list_dialects())
+        return
+    played = None if dialect is None else dialect_named(dialect)
     profile = Profile(
         seed=seed,
         latency=Latency.parse(latency),
@@ -81,6 +92,7 @@ def command(
         requests_per_minute=requests_per_minute,
         batch=BatchProfile(duration_s=batch_seconds),
         true_cache=vary == "order",
+        dialect=played,
     )
     said: Replies = GeneratedReplies(
         seed=seed, vary=vary, accept_rate=accept_rate, invalid_rate=invalid_rate, min_chars=reply_chars
@@ -89,12 +101,17 @@ def command(
         said = SavedReplies(Path(replies), vary=vary, otherwise=said)
         click.echo(f"{len(said)} saved replies from {replies}", err=True)
     server = RehearseServer(profile=profile, replies=said, host=host, port=port, keep_log=False)
-    asyncio.run(_serve(server, config=_config(kind, seeded=vary == "seed")))
+    if played is not None:
+        kind = played.kind
+    asyncio.run(_serve(server, config=_config(kind, seeded=vary == "seed", dialect=played)))
 
 
-def _config(kind: str, *, seeded: bool) -> str:
+def _config(kind: str, *, seeded: bool, dialect: Dialect | None = None) -> str:
+    """The config that is printed, with the output limit that a dialect speaks of."""
     base_url = "{origin}/v1" if kind == "openai" else "{origin}"
     limits = {"policy": 4096, "verifier": 2048, "meta": 512}
+    if dialect is not None and dialect.max_tokens is not None:
+        limits = dict.fromkeys(limits, dialect.max_tokens)
     lines = [
         "# Plays latencies and faults; no key and no cost.",
         "[endpoint.rehearse]",
@@ -103,6 +120,7 @@ def _config(kind: str, *, seeded: bool) -> str:
         "concurrency = 64",
         "read_timeout_s = 60",
         "timeout_s = 300",
+        *(["stream = true"] if dialect is not None and dialect.streams else []),
     ]
     for role, max_tokens in limits.items():
         seed = ", seed = 1" if seeded else ""

@@ -38,8 +38,8 @@ from proverbench.run.journal import exact_text
 from proverbench.run.remarks import remarks
 from proverbench.show.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
 from proverbench.spending.money import used
+from proverbench.unseen import unseen
 
-_COUNTS = ("problems", "proofs", "correct_proofs", "incorrect_proofs")
 # Columns of the judgments of one proof in a table: enough for a reason code, and for eight signs or so.
 _REASON = 18
 _STRIP = 20
@@ -116,7 +116,7 @@ def scores(summary: Summary, columns: int) -> list[str]:
 def _number(name: str, value: float | int | None, scored: bool) -> str:
     if value is None:
         return "-" if scored else "…"
-    return str(value) if name in _COUNTS else f"{value:.3f}"
+    return str(value) if isinstance(value, int) else f"{value:.3f}"
 
 
 def troubles(manifest: Manifest, summary: Summary, missing: Missing, columns: int) -> list[str]:
@@ -164,7 +164,7 @@ def table(entries: Iterable[Entry], repeats: int, columns: int, *, labelled: boo
         record = entry.record
         label = ""
         if labelled:
-            label = padded(right if record.is_correct else f"step {record.first_error_step}", 8)
+            label = padded(right if record.is_correct else _place(record), 8)
         score = "…" if record.score is None else f"{record.score:.2f}"
         proof = padded(cut_middle(one_line(record.key), name), name)
         domain = padded(one_line(record.domain or "-"), 8)
@@ -246,10 +246,12 @@ def _facts(run: RunFolder, entry: Entry, row: Row, columns: int) -> list[str]:
         verdict = "accepted: all judgments are valid and find no error" if entry.accepted else "rejected"
         facts.append(("score", f"{record.score:g} ({verdict})" if record.is_correct is None else f"{record.score:g}"))
     if record.is_correct is not None:
-        facts.append(("human", "correct" if record.is_correct else f"first wrong step {record.first_error_step}"))
+        facts.append(("human", "correct" if record.is_correct else _first_wrong(record)))
     if record.judgments:
         facts.append(("judges", disagreement_words(entry.disagreement, record)))
         facts += [("", f"{judgment.repeat}: {judgment_words(judgment)}") for judgment in record.judgments]
+    if characters := sum(map(unseen, record.steps)):
+        facts.append(("unseen", f"{characters} characters that a person cannot see; here they are spelled out"))
     if record.neutralised:
         facts.append(("shown", f"to judges with {record.neutralised} tags neutralised; here it is as written"))
     return [line for label, text in facts for line in beside(f"{label:<12}", text, columns)]
@@ -303,12 +305,25 @@ def _raw_reply(run: RunFolder, key: CallKey, title: str, columns: int) -> list[s
     return [section(title, f"{ended}As it came:\n\n{exact_text(line) or '(empty)'}", columns)]
 
 
+def _place(record: ProofRecord) -> str:
+    return "wrong" if record.first_error_step is None else f"step {record.first_error_step}"
+
+
+def _first_wrong(record: ProofRecord) -> str:
+    if record.first_error_step is None:
+        return "incorrect; the step is not known, the proof was judged as a whole"
+    return f"first wrong step {record.first_error_step}"
+
+
 def _annotation(record: ProofRecord, columns: int) -> list[str]:
     found = record.annotation
     if found is None:
         return []
-    said = "correct: no error" if record.is_correct else f"first wrong step {record.first_error_step}"
-    said += f"\nfirst fatal error {found.first_fatal_error_step}, recoverable errors {found.recoverable_error_steps}"
+    said = "correct: no error" if record.is_correct else _first_wrong(record)
+    if found.first_fatal_error_step is not None:
+        said += (
+            f"\nfirst fatal error {found.first_fatal_error_step}, recoverable errors {found.recoverable_error_steps}"
+        )
     for label, text in (
         ("Comment", found.reviewer_comment),
         ("Reason of the first error", found.first_error_reason),

@@ -20,7 +20,7 @@ from proverbench.cli.streams import say
 from proverbench.errors import JournalError
 from proverbench.records import GIVEN, Summary
 from proverbench.run.reading import open_calls
-from proverbench.spending.budget import Spent
+from proverbench.run.spent import spent_of
 
 _COLLECT_EVERY = 10_000
 """Objects; Python's own default is 700, a few replies' worth."""
@@ -235,7 +235,7 @@ class Execution:
                 )
                 if len(lacking) == len(never_given):
                     return
-        exceeded = Spent.of(session.sources).budget.exceeded()
+        exceeded = spent_of(session.sources).budget.exceeded()
         say(f"incomplete; go on with: {command}" + (f" {exceeded.option} MORE" if exceeded is not None else ""))
 
 

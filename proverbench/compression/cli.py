@@ -329,7 +329,7 @@ def attempt_command(task_folder: Path, config_file: Path, rounds: int, output: P
     from proverbench.compression.presenting import compare
     from proverbench.compression.tasks import load_task
     from proverbench.endpoints.factory import close_callers, open_callers
-    from proverbench.inputs.config import load_config
+    from proverbench.inputs.config_file import load_config
 
     task = load_task(task_folder)
     spec = task.spec

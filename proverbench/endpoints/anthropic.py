@@ -10,11 +10,13 @@ from proverbench.endpoints.audit import word
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.classify import ErrorFacts, is_error
 from proverbench.endpoints.http import Heard, HttpEndpoint, OnQuota, Wire, cut, decode, joined, text_or_none
+from proverbench.endpoints.kinds.kind import Opening
+from proverbench.endpoints.network import DEFAULT_URLS, address
 from proverbench.endpoints.sse import Event
 from proverbench.inputs.config import EndpointConfig, RoleConfig
 from proverbench.spending.usage import merge_usage
 
-DEFAULT_BASE_URL = "https://api.anthropic.com"
+DEFAULT_BASE_URL = DEFAULT_URLS["anthropic"]
 VERSION = "2023-06-01"
 """Of the API; sent with every request."""
 
@@ -52,11 +54,10 @@ class AnthropicEndpoint(HttpEndpoint):
         access: Access,
         on_quota: OnQuota | None = None,
     ) -> None:
-        base = (endpoint.base_url or DEFAULT_BASE_URL).removesuffix("/v1")
         super().__init__(
             endpoint,
             roles,
-            url=f"{base}/v1/messages",
+            url=address((endpoint.base_url or DEFAULT_BASE_URL).removesuffix("/v1"), "/v1/messages"),
             headers={"anthropic-version": VERSION, **({"x-api-key": access.key} if access.key else {})},
             access=access,
             on_quota=on_quota,
@@ -187,3 +188,8 @@ def _reply(message: _Message, content: list[Any]) -> Reply:
 
 def _table(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+async def open_anthropic(opening: Opening) -> AnthropicEndpoint:
+    """Open an endpoint of kind ``anthropic``."""
+    return AnthropicEndpoint(opening.config, opening.roles, access=opening.access, on_quota=opening.on_quota)

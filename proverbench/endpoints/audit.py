@@ -14,25 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from proverbench.endpoints.base import Reply
+from proverbench.endpoints.kinds.kind import SERVER_ENDED
 from proverbench.errors import Partial, ServerEndedError
 from proverbench.spending.usage import UNCOUNTED, normalise_usage
-
-SERVER_ENDED = frozenset(
-    [
-        "abort",
-        "aborted",
-        "error",
-        "network_error",
-        "insufficient_system_resource",
-        "timeout",
-        "time_limit",
-        "cancelled",
-        "canceled",
-        "upstream_error",
-        "server_error",
-    ]
-)
-"""Finish reasons, stripped and in lower case, by which a server says that it broke the reply off."""
 
 _NORMAL_ELSEWHERE = frozenset(["stop", "eos", "eos_token", "end_turn", "stop_sequence", "completed"])
 """A normal end in the words of some server; where they are not exactly this kind's, the reply is invalid."""

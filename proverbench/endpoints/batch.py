@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Collection, Mapping, Sequ
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
+from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -18,6 +19,8 @@ from proverbench.endpoints.base import ConnectError, Reply, Request
 from proverbench.endpoints.classify import ErrorFacts, classify, describe, error_facts, error_of, gist, read_error
 from proverbench.endpoints.factory import read_access
 from proverbench.endpoints.http import CacheMarkRefusedError, HttpEndpoint, decode, encode
+from proverbench.endpoints.kinds.registry import find_kind
+from proverbench.endpoints.network import proxy_for, trust
 from proverbench.endpoints.retry import asked_wait
 from proverbench.errors import CallFailedError, EndpointError, FatalEndpointError, TransientError
 from proverbench.inputs.config import Config, EndpointConfig, RoleConfig
@@ -113,7 +116,7 @@ class BatchClient:
         self.max_retries = endpoint.max_retries
         self._submit_timeout = httpx2.Timeout(_SUBMIT_TIMEOUT_S, connect=endpoint.connect_timeout_s)
         self._reader = reader
-        self._base_url = endpoint.base_url or self.default_base_url
+        self._base_url, _, self._query = (endpoint.base_url or self.default_base_url).partition("?")
         self._redact = access.redact
         self._headers = {**headers, **access.headers}
         self._http = self._http_client(endpoint)
@@ -204,6 +207,9 @@ class BatchClient:
 
         return httpx2.AsyncClient(
             follow_redirects=False,
+            trust_env=False,
+            proxy=proxy_for(self._base_url),
+            verify=trust(self._base_url),
             timeout=httpx2.Timeout(_LOOK_TIMEOUT_S, connect=endpoint.connect_timeout_s),
             event_hooks={"request": [dress]},
         )
@@ -352,7 +358,11 @@ class OpenAIBatches(BatchClient):
         super().__init__(endpoint, kind(endpoint, roles, access=access), access, headers)
         self._sdk = openai
         self._client = openai.AsyncOpenAI(
-            api_key="stands in the headers", base_url=self._base_url, max_retries=0, http_client=self._http
+            api_key="stands in the headers",
+            base_url=self._base_url,
+            default_query=dict(parse_qsl(self._query)),
+            max_retries=0,
+            http_client=self._http,
         )
         self._api = self._client.batches.with_raw_response
 
@@ -638,8 +648,7 @@ class BatchClients:
         if endpoint.name not in self._made:
             self._config.require_batches([role])
             roles = {name: r for name, r in self._config.roles.items() if r.endpoint.name == endpoint.name}
-            kind = AnthropicBatches if endpoint.kind == "anthropic" else OpenAIBatches
-            self._made[endpoint.name] = kind(endpoint, roles, read_access(endpoint))
+            self._made[endpoint.name] = find_kind(endpoint.kind).open_batches(endpoint, roles, read_access(endpoint))
         return self._made[endpoint.name]
 
     async def aclose(self) -> None:

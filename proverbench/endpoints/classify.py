@@ -426,7 +426,12 @@ def unknown_parameter(facts: ErrorFacts) -> str | None:
 
 
 def _url_remedy(base_url: str) -> str:
-    path = base_url.rstrip("/")
+    path, _, query = base_url.partition("?")
+    path = path.rstrip("/")
+    if "/openai/deployments/" in path and not query:
+        return f'Azure wants its version behind the address: base_url = "{path}?api-version=DATE"'
+    if query:
+        return f"nothing answers at {path}; check base_url, its api-version and model"
     if re.search(r"/v\d+\w*$", path):
         return f"nothing answers at {path}; check base_url and model"
     return f'nothing answers at {path}; try base_url = "{path}/v1"'

@@ -19,6 +19,7 @@ from typing import Any
 
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Reply, Request
+from proverbench.endpoints.kinds.kind import Opening
 from proverbench.endpoints.openai import OpenAIEndpoint
 from proverbench.errors import ConfigError
 from proverbench.inputs.config import EndpointConfig, RoleConfig
@@ -194,6 +195,11 @@ class EmbeddedEndpoint:
         """Stop the server."""
         await self._client.aclose()
         self._server = None  # llama.cpp stops when its server object goes
+
+
+async def open_embedded(opening: Opening) -> EmbeddedEndpoint:
+    """Load the embedded model."""
+    return await EmbeddedEndpoint.start(opening.config, opening.roles, concurrency=opening.concurrency)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.caller import EndpointCaller
+from proverbench.endpoints.kinds.kind import Opening
+from proverbench.endpoints.kinds.registry import find_kind
+from proverbench.endpoints.network import unreachable
 from proverbench.errors import ConfigError
 from proverbench.inputs.config import Config, EndpointConfig, RoleConfig, check_environment
-from proverbench.protocols.basic_v1 import FINISH_REASONS
 
 if TYPE_CHECKING:
-    from proverbench.endpoints.base import Caller, Endpoint
+    from proverbench.endpoints.base import Caller
     from proverbench.endpoints.limits import Quota
 
 _DESCRIPTORS_KEPT = 64
@@ -25,6 +27,7 @@ async def open_callers(
     *,
     concurrency: int | None = None,
     answered_before: Mapping[str, int] | None = None,
+    own: Mapping[Any, object] | None = None,
 ) -> "dict[str, Caller]":
     """Open the endpoints of ``roles``; nothing is asked yet.
 
@@ -34,6 +37,7 @@ async def open_callers(
         concurrency: Overrides the concurrency of each endpoint.
         answered_before: Role → answers that earlier sessions of the run have. An endpoint of such a role is known to
             work, so a call that it refuses does not stop the run.
+        own: Role → an endpoint that is there already, for roles of kind ``own``.
 
     Returns:
         Role → caller. Roles that share an endpoint get the same caller; close each caller once (``close_callers``).
@@ -52,7 +56,8 @@ async def open_callers(
         for endpoint in endpoints:
             users = {role: config.roles[role] for role in roles if config.roles[role].endpoint.name == endpoint.name}
             before = sum((answered_before or {}).get(role, 0) for role in users)
-            caller = await _open(endpoint, users, allowed[endpoint.name], before)
+            given = next((own[role] for role in users if role in own), None) if own else None
+            caller = await _open(endpoint, users, allowed[endpoint.name], before, given)
             if note:
                 caller.state.notes.append(note)
             callers |= dict.fromkeys(users, caller)
@@ -74,17 +79,15 @@ def check_endpoints(config: Config, roles: Sequence[str]) -> None:
     Raises:
         ConfigError: Names everything.
     """
-    faults = []
+    faults = [*unreachable(config, roles)]
     for role in roles:
         settings = config.roles[role]
-        if settings.endpoint.kind == "anthropic" and "seed" in settings.generation:
-            faults.append(f"{config.path}: {role}.generation.seed: kind 'anthropic' knows no seeds; delete it")
+        kind = find_kind(settings.endpoint.kind)
+        if not kind.seeds and "seed" in settings.generation:
+            faults.append(f"{config.path}: {role}.generation.seed: kind {kind.name!r} knows no seeds; delete it")
     for endpoint in config.endpoints(roles):
         faults += [f"{config.path}: endpoint {endpoint.name!r}: {fault}" for fault in _unsendable(endpoint)]
-        if endpoint.kind == "embedded":
-            from proverbench.endpoints.embedded import load_xllamacpp
-
-            load_xllamacpp()
+        find_kind(endpoint.kind).ready()
     if faults:
         raise ConfigError.of(faults)
 
@@ -107,34 +110,13 @@ def _unsendable(endpoint: EndpointConfig) -> list[str]:
 
 
 async def _open(
-    endpoint: EndpointConfig, roles: Mapping[str, RoleConfig], concurrency: int, answered_before: int
+    endpoint: EndpointConfig, roles: Mapping[str, RoleConfig], concurrency: int, answered_before: int, given: object
 ) -> EndpointCaller:
     def observe(quota: "Quota") -> None:
         caller.limiter.observe(quota)
 
-    # Each kind is imported here, where it is first needed.
-    made: Endpoint
-    if endpoint.kind == "anthropic":
-        from proverbench.endpoints.anthropic import AnthropicEndpoint
-
-        made = AnthropicEndpoint(endpoint, roles, access=read_access(endpoint), on_quota=observe)
-    elif endpoint.kind == "embedded":
-        from proverbench.endpoints.embedded import EmbeddedEndpoint
-
-        made = await EmbeddedEndpoint.start(endpoint, roles, concurrency=concurrency)
-    elif endpoint.kind == "replay":
-        from proverbench.endpoints.replay import ReplayEndpoint
-
-        assert endpoint.run is not None, "config.py demands it"
-        made = ReplayEndpoint(endpoint.run)
-    elif endpoint.api == "responses":
-        from proverbench.endpoints.responses import ResponsesEndpoint
-
-        made = ResponsesEndpoint(endpoint, roles, access=read_access(endpoint), on_quota=observe)
-    else:
-        from proverbench.endpoints.openai import OpenAIEndpoint
-
-        made = OpenAIEndpoint(endpoint, roles, access=read_access(endpoint), on_quota=observe)
+    kind = find_kind(endpoint.kind)
+    made = await kind.open(Opening(endpoint, roles, concurrency, read_access(endpoint), observe, given))
     caller = EndpointCaller(
         made,
         name=endpoint.name,
@@ -143,7 +125,7 @@ async def _open(
         timeout_s=endpoint.timeout_s,
         requests_per_minute=endpoint.requests_per_minute,
         tokens_per_minute=endpoint.tokens_per_minute,
-        normal_stops=None if endpoint.kind == "replay" else FINISH_REASONS[endpoint.kind],
+        normal_stops=kind.normal_stops if kind.live else None,
         missing_finish_accepted=endpoint.accept_missing_finish,
         answered_before=answered_before,
     )

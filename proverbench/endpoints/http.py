@@ -302,14 +302,19 @@ class HttpEndpoint:
 
         One that is refused for our mark goes out once more without it, and so do all that follow.
         """
-        marked = self.marks_cache
+        if not self.marks_cache:
+            return await self._unmarked(request)
         try:
             return await self._complete(request)
-        except CacheMarkRefusedError as exc:
-            if not marked:
-                raise CallFailedError(str(exc), kind=exc.kind, status=exc.status) from None
+        except CacheMarkRefusedError:
             self.marks_cache = False
-        return replace(await self._complete(request), remark=_NO_MARKS)
+        return replace(await self._unmarked(request), remark=_NO_MARKS)
+
+    async def _unmarked(self, request: Request) -> Reply:
+        try:
+            return await self._complete(request)
+        except CacheMarkRefusedError as exc:  # for something else then
+            raise CallFailedError(str(exc), kind=exc.kind, status=exc.status) from None
 
     async def _complete(self, request: Request) -> Reply:
         wire = self.roles[request.role]

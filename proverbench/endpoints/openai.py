@@ -11,6 +11,7 @@ from proverbench.endpoints.audit import server_ended, word
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.classify import ErrorFacts, error_facts, is_error
 from proverbench.endpoints.http import Heard, HttpEndpoint, OnQuota, Wire, cut, decode, joined, text_or_none
+from proverbench.endpoints.network import address
 from proverbench.endpoints.sse import Event
 from proverbench.inputs.config import EndpointConfig, RoleConfig
 from proverbench.spending.usage import merge_usage
@@ -66,7 +67,7 @@ class OpenAIEndpoint(HttpEndpoint):
         super().__init__(
             endpoint,
             roles,
-            url=(endpoint.base_url or DEFAULT_BASE_URL) + self.path,
+            url=address(endpoint.base_url or DEFAULT_BASE_URL, self.path),
             headers={"Authorization": f"Bearer {access.key}"} if access.key else {},
             access=access,
             on_quota=on_quota,

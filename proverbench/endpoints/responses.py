@@ -8,6 +8,7 @@ import msgspec
 from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.classify import ErrorFacts, error_facts, is_error
 from proverbench.endpoints.http import Heard, Wire, cut, decode, text_or_none
+from proverbench.endpoints.kinds.kind import Opening
 from proverbench.endpoints.openai import OpenAIEndpoint, refusal_in, split_content
 from proverbench.endpoints.sse import Event
 from proverbench.errors import CallFailedError
@@ -141,3 +142,9 @@ def _thoughts(item: dict[str, Any]) -> list[str]:
     lists = [part for part in (item.get("summary"), item.get("content")) if isinstance(part, list)]
     parts = [part for parts in lists for part in parts if isinstance(part, dict)]
     return [part["text"] for part in parts if isinstance(part.get("text"), str)]
+
+
+async def open_openai(opening: Opening) -> OpenAIEndpoint:
+    """Open an endpoint of kind ``openai``, by whichever of its two APIs the config names."""
+    made = ResponsesEndpoint if opening.config.api == "responses" else OpenAIEndpoint
+    return made(opening.config, opening.roles, access=opening.access, on_quota=opening.on_quota)

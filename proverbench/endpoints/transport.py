@@ -6,16 +6,14 @@ maps a reset connection to a timeout. So calls go through here; the wire formats
 
 import os
 import socket
-import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
 from proverbench.endpoints.base import ConnectError
+from proverbench.endpoints.network import proxy_for, trust, untrusted_remedy
 from proverbench.errors import (
     AttemptTimeoutError,
     EndpointError,
@@ -92,7 +90,7 @@ class Transport:
         if self._session is None:
             # limits.py decides how many calls are in flight; a second limit here could only hide waiting.
             connector = aiohttp.TCPConnector(
-                limit=0, keepalive_timeout=30, socket_factory=_keepalive_socket, ssl=_trust(self.url)
+                limit=0, keepalive_timeout=30, socket_factory=_keepalive_socket, ssl=trust(self.url)
             )
             self._session = aiohttp.ClientSession(
                 connector=connector,
@@ -113,8 +111,8 @@ class Transport:
         if isinstance(exc, TimeoutError):
             return AttemptTimeoutError(f"nothing came for {self._read_timeout_s:g} s", kind="read_timeout")
         if isinstance(exc, aiohttp.ClientConnectorCertificateError):
-            remedy = "for a private authority name its file in SSL_CERT_FILE"
-            return ConnectError(f"the certificate of {exc.host} is not trusted; {remedy}", kind="certificate")
+            said = f"the certificate of {exc.host} is not trusted; {untrusted_remedy()}"
+            return ConnectError(said, kind="certificate")
         if isinstance(exc, aiohttp.ClientProxyConnectionError | aiohttp.ClientHttpProxyError):
             return ConnectError(f"the proxy of the environment does not work: {said}", kind="proxy")
         if isinstance(exc, aiohttp.ClientConnectorError):
@@ -126,28 +124,6 @@ class Transport:
         if isinstance(exc, aiohttp.InvalidURL):
             return FatalEndpointError("the URL cannot be used; check base_url", kind="bad_url")
         return TransientError(f"the connection broke: {said}", kind="network")
-
-
-def proxy_for(url: str) -> str | None:
-    """The proxy that the environment names for ``url`` (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY), or None.
-
-    Looked up once: aiohttp's own ``trust_env`` does it in a thread for every request, at three times the cost of the
-    request itself.
-    """
-    parts = urlsplit(url)
-    if not parts.hostname or proxy_bypass(parts.netloc.rpartition("@")[2]):
-        return None
-    proxies = getproxies()
-    return proxies.get(parts.scheme) or proxies.get("all")
-
-
-def _trust(url: str) -> ssl.SSLContext | bool:
-    """Whose certificates to believe: SSL_CERT_FILE or SSL_CERT_DIR, else the system's own store, as the SDKs do."""
-    if not url.startswith("https:"):
-        return True
-    from httpx2 import create_ssl_context  # takes a while to load, and plain http does not need it
-
-    return create_ssl_context()
 
 
 def _keepalive_socket(address: Any) -> socket.socket:

@@ -18,6 +18,7 @@ import msgspec
 
 from proverbench.benchmark import Benchmark
 from proverbench.errors import DataError, InvalidReply
+from proverbench.inputs.graded import graded_annotation, read_grade
 from proverbench.protocols.basic_v1 import parse_steps
 from proverbench.records import Annotation, Problem, Proof
 
@@ -128,16 +129,30 @@ def load_problems(path: Path | str) -> Dataset[Problem]:
     return _load(Path(path), _problem, "problem_id")
 
 
-def load_proofs(path: Path | str) -> Dataset[Proof]:
+def load_proofs(path: Path | str, *, correct_from: float | None = None) -> Dataset[Proof]:
     """Read VerifierBench data.
 
     Args:
-        path: A JSONL file, an annotated proof a line (docs/data.md).
+        path: A JSONL file, an annotated or graded proof a line (docs/data.md).
+        correct_from: The points from which a proof that was only graded counts as correct; None: 6 of 7, else all.
 
     Raises:
         DataError: Lists every fault of the file, each with its line and field.
     """
-    return _load(Path(path), _proof, "proof_id")
+    path = Path(path)
+    dataset = _load(path, lambda row: _proof(row, correct_from), "proof_id")
+    if correct_from is not None:
+        _check_correct_from(path, dataset, correct_from)
+    return dataset
+
+
+def _check_correct_from(path: Path, dataset: Dataset[Proof], correct_from: float) -> None:
+    scales = sorted({row.max_grade for row in dataset.rows if isinstance(row.max_grade, int)})
+    if len(scales) != 1:
+        found = f"scales of {', '.join(map(str, scales))} points" if scales else "no grades"
+        raise DataError(f"{path}: found {found}; --correct-from {correct_from:g} needs grades on one scale")
+    if not 0 < correct_from <= scales[0]:
+        raise DataError(f"{path}: --correct-from is {correct_from:g}; give a number above 0 and up to {scales[0]}")
 
 
 def load_labels(path: Path | str) -> Dataset[Proof]:
@@ -155,7 +170,7 @@ def load_labels(path: Path | str) -> Dataset[Proof]:
 def _labelled(row: "_Row") -> Proof | None:
     annotation = row.data.get("annotation")
     names = ("first_fatal_error_step", "recoverable_error_steps")
-    if isinstance(annotation, dict) and all(annotation.get(name) is None for name in names):
+    if isinstance(annotation, dict) and all(annotation.get(name) is None for name in (*names, "verdict")):
         return None
     return _proof(row)
 
@@ -253,7 +268,7 @@ def looks_like_proofs(path: Path | str) -> bool:
     Raises:
         DataError: If the file cannot be read.
     """
-    marks = ("steps", "annotation", "first_fatal_error_step")
+    marks = ("steps", "annotation", "first_fatal_error_step", "grade", "grades")
     first = [any(mark in row.data for mark in marks) for row in islice(_Lines(Path(path)), 20)]
     return sum(first) * 2 > len(first)
 
@@ -272,9 +287,14 @@ def describe(dataset: Dataset[Any]) -> dict[str, Any]:
     }
     if proofs:
         correct = sum(proof.is_correct for proof in proofs)
-        fatal = sum(proof.annotation.first_fatal_error_step >= 0 for proof in proofs)
+        places = [proof.annotation.first_fatal_error_step for proof in proofs]
+        fatal = sum(place is not None and place >= 0 for place in places)
+        whole = sum(proof.first_error_step is None for proof in proofs)
+        labels = {"correct": correct, "fatal": fatal, "only_recoverable": len(proofs) - correct - fatal - whole}
+        if unlocated := places.count(None):
+            labels |= {"incorrect_without_place": whole, "unlocated": unlocated}
         found |= {
-            "labels": {"correct": correct, "fatal": fatal, "only_recoverable": len(proofs) - correct - fatal},
+            "labels": labels,
             "steps": sum(len(proof.steps) for proof in proofs),
             "policies": _tally(proof.policy for proof in proofs),
         }
@@ -379,6 +399,8 @@ def _common(row: _Row) -> dict[str, Any]:
     for name in ("reference_answer", "subject", "source_id"):
         fields[name] = row.text(name, default="", null=True)
     fields["domain"] = _domain(row)
+    if rubric := row.text("rubric", default="", null=True):
+        fields["rubric"] = rubric
     return fields
 
 
@@ -398,20 +420,26 @@ def _problem(row: _Row) -> Problem | None:
     return None if row.faults else Problem(**fields)
 
 
-def _proof(row: _Row) -> Proof | None:
+def _proof(row: _Row, correct_from: float | None = None) -> Proof | None:
     fields = _common(row)
     steps = _steps(row, row.data.get("steps", _ABSENT))
-    annotation = _annotation(row, len(steps) if steps is not None else None)
-    first_error = _first_error(annotation) if annotation is not None else None
+    graded = read_grade(row)
+    if graded is not None and not any(name in row.data for name in ("annotation", "first_fatal_error_step")):
+        annotation: Annotation | None = graded_annotation(graded, correct_from)
+    else:
+        annotation = _annotation(row, len(steps) if steps is not None else None)
+    correct = first_error = None
+    if annotation is not None:
+        correct, first_error = _label(annotation)
     policy = row.text("policy", default="", null=True)
-    _agree(row, first_error)
+    _agree(row, correct, first_error)
     problem_id = fields["problem_id"]
     proof_id = None
     if "proof_id" in row.data:
         proof_id = row.text("proof_id", blank=False, wanted="a non-empty string, or no such field")
     elif problem_id is not None and steps is not None:
         proof_id = derive_proof_id(problem_id, steps)
-    if row.faults or proof_id is None or steps is None or annotation is None or first_error is None:
+    if row.faults or proof_id is None or steps is None or annotation is None or correct is None:
         return None
     return Proof(
         **fields,
@@ -419,8 +447,9 @@ def _proof(row: _Row) -> Proof | None:
         steps=steps,
         policy=policy or None,
         annotation=annotation,
-        is_correct=first_error == -1,
+        is_correct=correct,
         first_error_step=first_error,
+        **({} if graded is None else msgspec.structs.asdict(graded)),
     )
 
 
@@ -446,15 +475,30 @@ def _annotation(row: _Row, n_steps: int | None) -> Annotation | None:
         if not isinstance(data, dict):
             row.fault("annotation", data, "an object, or no such field and its keys in the row itself")
             return None
-    fatal = row.index(f"{prefix}first_fatal_error_step", data.get("first_fatal_error_step", _ABSENT), n_steps)
-    recoverable = _recoverable(row, f"{prefix}recoverable_error_steps", data, n_steps)
+    unlocated = data.get("first_fatal_error_step", _ABSENT) is None and data.get("verdict") is not None
+    fatal, recoverable = None, [-1] if unlocated else None
+    if unlocated:
+        _check_unlocated(row, data, prefix)
+    else:
+        fatal = row.index(f"{prefix}first_fatal_error_step", data.get("first_fatal_error_step", _ABSENT), n_steps)
+        recoverable = _recoverable(row, f"{prefix}recoverable_error_steps", data, n_steps)
     texts = {
         name: row.text(name, default="", null=name != "reviewer_comment", data=data, shown_as=prefix + name)
         for name in ("reviewer_comment", "first_error_reason", "remark")
     }
-    if len(row.faults) > before or fatal is None or recoverable is None:
+    if len(row.faults) > before or recoverable is None:
         return None
-    return Annotation(fatal, recoverable, **{name: text or "" for name, text in texts.items()})
+    verdict = data["verdict"] if unlocated else msgspec.UNSET
+    return Annotation(fatal, recoverable, **{name: text or "" for name, text in texts.items()}, verdict=verdict)
+
+
+def _check_unlocated(row: _Row, data: dict[str, Any], prefix: str) -> None:
+    """A verdict on the whole proof: right or wrong, and no step named."""
+    if data["verdict"] not in ("correct", "incorrect"):
+        row.fault(f"{prefix}verdict", data["verdict"], "'correct' or 'incorrect', or no such field and a step's index")
+    if data.get("recoverable_error_steps") not in (None, [-1]):
+        wanted = "null or [-1], since first_fatal_error_step null says that no step is known"
+        row.fault(f"{prefix}recoverable_error_steps", data["recoverable_error_steps"], wanted)
 
 
 def _recoverable(row: _Row, name: str, data: dict[str, Any], n_steps: int | None) -> list[int] | None:
@@ -472,24 +516,29 @@ def _recoverable(row: _Row, name: str, data: dict[str, Any], n_steps: int | None
     return indices
 
 
-def _first_error(annotation: Annotation) -> int:
-    """The smallest nonnegative label, or -1."""
+def _label(annotation: Annotation) -> tuple[bool, int | None]:
+    """Whether the proof is correct, and the smallest nonnegative label: -1 if none, None if no step is known."""
+    if annotation.first_fatal_error_step is None:
+        correct = annotation.verdict == "correct"
+        return correct, -1 if correct else None
     labels = [annotation.first_fatal_error_step, *annotation.recoverable_error_steps]
-    return min((label for label in labels if label >= 0), default=-1)
+    first_error = min((label for label in labels if label >= 0), default=-1)
+    return first_error == -1, first_error
 
 
-def _agree(row: _Row, first_error: int | None) -> None:
-    """A derived field that is present must say what the labels say; ``first_error`` None: the labels are faulty."""
+def _agree(row: _Row, correct: bool | None, first_error: int | None) -> None:
+    """A derived field that is present must say what the labels say; ``correct`` None: the labels are faulty."""
     given = row.data.get("is_correct", _ABSENT)
     if given is not _ABSENT and not isinstance(given, bool):
         row.fault("is_correct", given, "true, false, or no such field")
-    elif given is not _ABSENT and first_error is not None and given != (first_error == -1):
-        row.fault("is_correct", given, f"{str(first_error == -1).lower()}, as the labels say")
+    elif given is not _ABSENT and correct is not None and given != correct:
+        row.fault("is_correct", given, f"{str(correct).lower()}, as the labels say")
     given = row.data.get("first_error_step", _ABSENT)
-    if given is not _ABSENT and type(given) is not int:
-        row.fault("first_error_step", given, "an integer, or no such field")
-    elif given is not _ABSENT and first_error is not None and given != first_error:
-        row.fault("first_error_step", given, f"{first_error}, as the labels say")
+    unlocated = correct is False and first_error is None
+    if given is not _ABSENT and type(given) is not int and not (unlocated and given is None):
+        row.fault("first_error_step", given, "null, or no such field" if unlocated else "an integer, or no such field")
+    elif given is not _ABSENT and correct is not None and given != first_error:
+        row.fault("first_error_step", given, f"{'null' if unlocated else first_error}, as the labels say")
 
 
 class _Ids:

@@ -1,8 +1,8 @@
 """Other people's labelled proofs → rows in our schema (docs/data.md, "Importing").
 
 An importer invents no label. A label that names the first wrong step becomes a fatal error there, with no recoverable
-ones, because none of these formats grades severity; a verdict on a whole proof becomes one on a proof of one step,
-because it has no place to give. What was decided, and what was left out and why, is in the report.
+ones, because none of these formats grades severity; a verdict on a whole proof becomes an unlocated one on a proof of
+one step, because it has no place to give. What was decided, and what was left out and why, is in the report.
 """
 
 import csv
@@ -20,7 +20,7 @@ import msgspec
 from proverbench.errors import DataError, InvalidReply
 from proverbench.inputs.data import derive_problem_id, derive_proof_id, load_problems, load_proofs
 from proverbench.protocols.basic_v1 import parse_steps
-from proverbench.records import Annotation, Problem, Proof
+from proverbench.records import Annotation, Problem, Proof, WholeVerdict
 
 Split = Literal["whole", "paragraphs", "lines", "tags", "json"]
 LabelKind = Literal["first-error", "first-error-1", "verdict"]
@@ -30,8 +30,8 @@ FIRST_ERROR_IS_FATAL = (
     "the source does not grade severity."
 )
 WHOLE_PROOFS = (
-    "Each proof is one step, and an incorrect one is wrong at step 0: the source judges proofs as a whole. "
-    "Leave these rows out of any measure of localisation (first_error_step_accuracy)."
+    "Each proof is one step, and its label is a verdict without a place: the source judges proofs as a whole. "
+    "These rows count for right and wrong, and never for localisation (first_error_step_accuracy)."
 )
 
 
@@ -185,7 +185,7 @@ def import_gradingbench(path: Path, *, correct_from: float = 7.0) -> Imported:
             problem_id=_text(row, "Problem ID"),
             proof_id=_text(row, "Grading ID"),
             steps=[_text(row, "Response")],
-            first_error=-1 if points >= correct_from else 0,
+            first_error=_whole(points >= correct_from),
             remark=f"points {points:g} of 7" + (f", reward {reward!r}" if reward else ""),
             reference_solution=_optional(row, "Solution"),
             source_id=f"gradingbench:{_optional(row, 'Problem Source')}".removesuffix(":"),
@@ -241,7 +241,7 @@ def _opc(row: Source) -> Proof:
         problem=_text(row, "problem"),
         problem_id=str(row.data.get("problem_id", "")),
         steps=[_text(row, "solution")],
-        first_error=-1 if verdicts == {True} else 0,
+        first_error=_whole(verdicts == {True}),
         comment="\n\n".join(comments),
         policy=_optional(row, "model_id") or None,
         reference_solution=_optional(row, "ground_truth_solution"),
@@ -357,12 +357,12 @@ _CORRECT = ("correct", "true", "yes", "valid", "1", "1.0")
 _INCORRECT = ("incorrect", "false", "no", "invalid", "wrong", "0", "0.0")
 
 
-def _label(row: Source, kind: LabelKind | None, n_steps: int) -> int:
+def _label(row: Source, kind: LabelKind | None, n_steps: int) -> "int | WholeVerdict":
     label = _text(row, "label").strip()
     if kind == "verdict":
         if label.lower() not in (*_CORRECT, *_INCORRECT):
             raise _Faulty(row.fault("label", f"one of {', '.join((*_CORRECT, *_INCORRECT))}"))
-        return -1 if label.lower() in _CORRECT else 0
+        return _whole(label.lower() in _CORRECT)
     base = 1 if kind == "first-error-1" else 0
     if not re.fullmatch(r"-?[0-9]{1,9}(\.0)?", label) or not -1 <= (index := int(float(label))) < n_steps + base:
         raise _Faulty(row.fault("label", f"an integer from -1 to {n_steps - 1 + base}"))
@@ -406,7 +406,7 @@ def _proof(
     *,
     problem: str,
     steps: list[str],
-    first_error: int,
+    first_error: int | WholeVerdict,
     problem_id: str = "",
     proof_id: str = "",
     comment: str = "",
@@ -414,16 +414,28 @@ def _proof(
     **more: Any,
 ) -> Proof:
     problem_id = problem_id or derive_problem_id(problem)
+    annotation = Annotation(None, [-1], reviewer_comment=comment, remark=remark)
+    if isinstance(first_error, int):
+        annotation = msgspec.structs.replace(annotation, first_fatal_error_step=first_error)
+    else:
+        annotation = msgspec.structs.replace(annotation, verdict=first_error)
     return Proof(
         problem=problem,
         problem_id=problem_id,
         proof_id=proof_id or derive_proof_id(problem_id, steps),
         steps=steps,
-        annotation=Annotation(first_error, [-1], reviewer_comment=comment, remark=remark),
-        is_correct=first_error == -1,
-        first_error_step=first_error,
+        annotation=annotation,
+        is_correct=first_error in (-1, "correct"),
+        first_error_step={"correct": -1, "incorrect": None}.get(first_error)
+        if isinstance(first_error, str)
+        else first_error,
         **more,
     )
+
+
+def _whole(correct: bool) -> WholeVerdict:
+    """The label of a proof that was judged as a whole."""
+    return "correct" if correct else "incorrect"
 
 
 def _import(rows: Iterator[Source], read: Callable[[Source], Problem]) -> Imported:

@@ -7,13 +7,13 @@ and are left out and counted; they are not disagreements here, because the score
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from proverbench.metrics.arrays import ACCEPTS, INVALID, JudgmentArrays
+from proverbench.metrics.arrays import ACCEPTS, INVALID, UNLOCATED, JudgmentArrays
 from proverbench.metrics.chance import Chance, cohen_chance, gwet_chance, pooled_chance
 from proverbench.metrics.inference import interval, join, summarise
 from proverbench.metrics.rates import sums_by_problem
@@ -192,25 +192,30 @@ def human_agreement(arrays: JudgmentArrays) -> list[dict[str, Any]]:
     """How far single judgments agree with the human label.
 
     Args:
-        arrays: One split; proofs without a label are left out.
+        arrays: One split; proofs without a label are left out, where steps are compared also those whose label has no
+            place.
 
     Returns:
         Rows as of :func:`repeat_agreement` with the measures ``raw_agreement`` and ``cohen_kappa``, over valid
         judgments, proofs weighing alike.
     """
     width = max(int(arrays.verdict.max(initial=0)), int(arrays.label.max(initial=0))) + 2
-    human = _counts(arrays.label[:, None], width)
-    return _pair_rows(_counts(arrays.verdict, width), human, arrays)
+    rejected = np.where(arrays.label == UNLOCATED, 0, arrays.label)  # some step or other
+    placed = np.where(arrays.located, arrays.label, INVALID)
+    judges, rows = _counts(arrays.verdict, width), []
+    for label, views in ((rejected, VIEWS[:1]), (placed, VIEWS[1:])):
+        rows += _pair_rows(judges, _counts(label[:, None], width), arrays, views)
+    return rows
 
 
 def step_confusion(arrays: JudgmentArrays) -> dict[str, Any]:
-    """Reported against annotated first-error steps, all judgments of labelled proofs.
+    """Reported against annotated first-error steps, all judgments of proofs whose label has a place.
 
     Returns:
         ``annotated`` and ``reported`` (row and column names: -1, 0, 1, …, and for columns also ``invalid``), and
         ``counts``, one list of whole numbers a row.
     """
-    labelled = arrays.label != INVALID
+    labelled = arrays.located
     verdict, label = arrays.verdict[labelled], arrays.label[labelled]
     rows = int(label.max(initial=-1)) + 2
     columns = max(int(verdict.max(initial=-1)), int(label.max(initial=-1))) + 3
@@ -249,11 +254,13 @@ def same_proofs(runs: Mapping[str, JudgmentArrays]) -> tuple[dict[str, JudgmentA
 # ---------------------------------------------------------------- observed and chance disagreement, over problems
 
 
-def _pair_rows(first: Floats, second: Floats, arrays: JudgmentArrays) -> list[dict[str, Any]]:
+def _pair_rows(
+    first: Floats, second: Floats, arrays: JudgmentArrays, views: Sequence[str] = VIEWS
+) -> list[dict[str, Any]]:
     both = (first.sum(axis=1) > 0) & (second.sum(axis=1) > 0)
     one = np.ones(int(both.sum()))
     rows = []
-    for view in VIEWS:
+    for view in views:
         a, b = (_shares(_viewed(counts[both], view)) for counts in (first, second))
         weights = _weights(a.shape[1], view)
         disagree = 1 - ((a @ weights) * b).sum(axis=1)

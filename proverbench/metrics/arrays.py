@@ -25,7 +25,10 @@ META_UNITS = 4
 """Levels are worth whole quarters (LEVEL_SCORES), so their sums are kept as integers and stay exact."""
 _LEVEL_UNITS = {level: int(score * META_UNITS) for level, score in LEVEL_SCORES.items()}
 
-SEVERITIES = ("none", "fatal", "recoverable only")
+UNLOCATED = -3
+"""Label code: incorrect, but the human named no step."""
+
+SEVERITIES = ("none", "fatal", "recoverable only", "not located")
 """What a human found in a proof; the index is the code in :attr:`JudgmentArrays.severity`."""
 
 
@@ -59,7 +62,11 @@ class JudgmentArrays:
     generated: NDArray[np.bool_]
     """Whether there is a proof to judge, shape (P,)."""
     label: NDArray[np.int32]
-    """The human's first-error step, shape (P,): -1 for a correct proof, INVALID where there is no label."""
+    """The human's first-error step, shape (P,): -1 for a correct proof, UNLOCATED for an incorrect one without a place,
+    INVALID where there is no label."""
+    located: NDArray[np.bool_]
+    """Whether the label says where the first error is, or that no step has one, shape (P,); False for a verdict on the
+    whole proof, right or wrong."""
     meta: NDArray[np.int8]
     """Meta credit in quarters, 0 to 4, shape (P, R); INVALID where there is none."""
     steps: NDArray[np.int32]
@@ -90,7 +97,8 @@ class JudgmentArrays:
     @property
     def incorrect(self) -> NDArray[np.bool_]:
         """Whether the human found an error, shape (P,)."""
-        return self.label >= 0
+        found: NDArray[np.bool_] = (self.label >= 0) | (self.label == UNLOCATED)
+        return found
 
     @property
     def each(self) -> NDArray[np.int64]:
@@ -120,8 +128,11 @@ class JudgmentArrays:
 
     @property
     def right_step(self) -> NDArray[np.int64]:
-        """Valid judgments that name the human's first-error step, -1 included, shape (P,), in 0..R."""
-        return _count((self.verdict == self.label[:, None]) & (self.verdict != INVALID))
+        """Valid judgments that name the human's first-error step, -1 included, shape (P,), in 0..R.
+
+        0 where the label has no place.
+        """
+        return _count((self.verdict == self.label[:, None]) & (self.verdict != INVALID) & self.located[:, None])
 
     @property
     def graded(self) -> NDArray[np.int64]:
@@ -141,7 +152,8 @@ class JudgmentArrays:
         In ProverBench it accepts; in VerifierBench it agrees with the human label, and an invalid or missing level is
         an exact match.
         """
-        favoured = self.label[:, None] if benchmark_of(self.task).labelled else ACCEPTS
+        label = np.where(self.label == UNLOCATED, 0, self.label)  # any rejection agrees with it
+        favoured = label[:, None] if benchmark_of(self.task).labelled else ACCEPTS
         return replace(
             self,
             verdict=np.where(self.verdict == INVALID, favoured, self.verdict).astype(np.int32),
@@ -201,7 +213,7 @@ class ArrayBuilder:
         self._keys: list[str] = []
         self._sample, self._label, self._steps = array("i"), array("i"), array("i")
         self._verdict, self._meta = array("i"), array("b")
-        self._generated, self._severity = array("b"), array("b")
+        self._generated, self._severity, self._located = array("b"), array("b"), array("b")
         self._digest = array("Q")
 
     def add(self, record: ProofRecord) -> None:
@@ -225,8 +237,8 @@ class ArrayBuilder:
         self._steps.append(len(record.steps))
         generated = record.generation_error is None
         self._generated.append(generated)
-        label = None if record.is_correct is None else record.first_error_step
-        self._label.append(INVALID if label is None else label)
+        self._label.append(_label_of(record))
+        self._located.append(record.located)
         self._severity.append(severity_of(record))
         self._digest.append(_digest(record.steps))
         judgments = record.judgments if generated else []
@@ -261,6 +273,7 @@ class ArrayBuilder:
             meta=np.frombuffer(self._meta, dtype=np.int8).reshape(proofs, self._repeats),
             steps=np.frombuffer(self._steps, dtype=np.int32),
             digest=np.frombuffer(self._digest, dtype=np.uint64),
+            located=np.frombuffer(self._located, dtype=np.bool_),
             severity=np.frombuffer(self._severity, dtype=np.int8),
             domain=Labels(codes["domain"], tuple(self._names["domain"])),
             subject=Labels(codes["subject"], tuple(self._names["subject"])),
@@ -293,10 +306,21 @@ def _count(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
     return counts
 
 
+def _label_of(record: ProofRecord) -> int:
+    """The code of a record's human label."""
+    if record.is_correct is None:
+        return INVALID
+    if record.first_error_step is None:
+        return ACCEPTS if record.is_correct else UNLOCATED
+    return record.first_error_step
+
+
 def severity_of(record: ProofRecord) -> int:
     """Index into SEVERITIES of the worst error that a human found; 0 also without an annotation."""
     if record.annotation is None:
         return 0
+    if record.annotation.first_fatal_error_step is None:
+        return 0 if record.is_correct else 3
     if record.annotation.first_fatal_error_step >= 0:
         return 1
     return 2 if any(step >= 0 for step in record.annotation.recoverable_error_steps) else 0

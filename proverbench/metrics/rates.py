@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from proverbench.metrics.arrays import JudgmentArrays
+from proverbench.metrics.arrays import META_UNITS, JudgmentArrays
 from proverbench.metrics.metric import Metric, itself
 from proverbench.metrics.registry import metrics_of
 from proverbench.metrics.summaries import Floats, Summary, summarise
+from proverbench.metrics.verifierbench import QUARTERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +163,34 @@ def metric_table(arrays: JudgmentArrays, metrics: Iterable[Metric]) -> RateTable
         metrics={metric.name: Function(tuple(rate.name for rate in metric.rates), metric.g) for metric in ordered},
         problems=arrays.problems,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """A metric's rates as exact fractions, not reduced: what was earned of what could be earned."""
+
+    rates: tuple[tuple[int, int], ...]
+    """Numerator and denominator of each, in whole judgments, proofs or problems; of meta credit in quarters of one."""
+    function: str
+    """Name of what makes the metric of them."""
+
+
+def exact_sums(arrays: JudgmentArrays, *, meta: bool = False) -> dict[str, Sums]:
+    """The fractions behind every metric of one split.
+
+    Args:
+        arrays: The split.
+        meta: Whether the meta-verifier was asked.
+    """
+    table = published_rates(arrays, meta=meta)
+    fractions: dict[str, tuple[int, int]] = {}
+    for k, name in enumerate(table.names):
+        unit = META_UNITS if name in QUARTERS else 1
+        fractions[name] = (round(unit * table.earned[:, k].sum()), round(unit * table.possible[:, k].sum()))
+    return {
+        name: Sums(tuple(fractions[rate] for rate in function.rates), function.g.__name__)
+        for name, function in table.metrics.items()
+    }
 
 
 def published_rates(arrays: JudgmentArrays, *, meta: bool = False, best_case: bool = False) -> RateTable:

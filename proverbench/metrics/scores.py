@@ -1,14 +1,14 @@
 """The published scores, exact, from closed records (docs/metrics.md, "ProverBench" and "VerifierBench")."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from proverbench.benchmark import benchmark_of
 from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
 from proverbench.metrics.rates import published_rates
-from proverbench.metrics.registry import metrics_of
+from proverbench.metrics.registry import METRICS, metrics_of
 from proverbench.records import ProofRecord
 
 Score = float | int | None
@@ -46,8 +46,9 @@ def score_verifier(records: Iterable[ProofRecord], *, repeats: int, meta: bool =
         meta: Whether the meta-verifier was asked; adds the metrics ``meta_*``.
 
     Returns:
-        ``proofs``, ``correct_proofs``, ``incorrect_proofs`` (counts) and the rates, each in [0, 1] or None where the
-        class it averages over is absent.
+        ``proofs``, ``correct_proofs``, ``incorrect_proofs`` (counts; ``unlocated_proofs`` where there are labels
+        without a place) and the rates, each in [0, 1] or None where the class it averages over is absent. Localisation
+        is averaged over the proofs whose label has a place.
 
     Raises:
         ValueError: If R is below 1, a proof occurs twice, has no label, or has more than R judgments.
@@ -74,13 +75,39 @@ def scores(arrays: JudgmentArrays, *, meta: bool = False) -> dict[str, Score]:
 
 def counts(arrays: JudgmentArrays) -> dict[str, Score]:
     """The whole numbers that come before the metrics of the benchmark."""
-    found = {
+    found: dict[str, Score] = {
         "problems": len(arrays.problems),
         "proofs": len(arrays.keys),
         "correct_proofs": int(np.count_nonzero(arrays.correct)),
         "incorrect_proofs": int(np.count_nonzero(arrays.incorrect)),
     }
-    return {name: found[name] for name in benchmark_of(arrays.task).counts}
+    named = {name: found[name] for name in benchmark_of(arrays.task).counts}
+    unlocated = int(np.count_nonzero(~arrays.located)) if benchmark_of(arrays.task).labelled else 0
+    # Only where there are some, so that runs on located labels read as they always did.
+    return named | {"unlocated_proofs": unlocated} if unlocated else named
+
+
+def undefined(metrics: Mapping[str, Score]) -> dict[str, str]:
+    """Why metrics of one split are None, by name.
+
+    Args:
+        metrics: As :func:`scores` returns them.
+    """
+    return {
+        name: _why(name, metrics)
+        for name, value in metrics.items()
+        if value is None and name in {metric.name for metric in METRICS}
+    }
+
+
+def _why(name: str, metrics: Mapping[str, Score]) -> str:
+    metric = next(metric for metric in METRICS if metric.name == name)
+    if "places" in metric.needs and metrics.get("unlocated_proofs"):
+        return "no label names a step: these proofs were judged as a whole"
+    if metrics.get("correct_proofs") == 0 and metrics.get("incorrect_proofs") == 0:
+        return "there is no proof"
+    absent = [word for word in ("correct", "incorrect") if metrics.get(f"{word}_proofs") == 0]
+    return f"no proof is labelled {absent[0]}" if absent else "there is nothing to average over"
 
 
 def _check(arrays: JudgmentArrays) -> None:

@@ -12,14 +12,19 @@ META: frozenset[Need] = frozenset({"labels", "meta"})
 ACCURACY = Rate("rough_accuracy", lambda a: a.right_polarity, lambda a: a.asked)
 TPR = Rate("rough_tpr", lambda a: a.right_polarity * a.correct, lambda a: a.asked * a.correct)
 TNR = Rate("rough_tnr", lambda a: a.right_polarity * a.incorrect, lambda a: a.asked * a.incorrect)
-FIRST_ERROR = Rate("first_error_step_accuracy", lambda a: a.right_step, lambda a: a.asked)
+FIRST_ERROR = Rate("first_error_step_accuracy", lambda a: a.right_step, lambda a: a.asked * a.located)
 FIRST_ERROR_INCORRECT = Rate(
-    "first_error_step_accuracy_incorrect", lambda a: a.right_step * a.incorrect, lambda a: a.asked * a.incorrect
+    "first_error_step_accuracy_incorrect",
+    lambda a: a.right_step * a.incorrect,
+    lambda a: a.asked * a.incorrect * a.located,
 )
 VALID = Rate("verifier_valid_rate", lambda a: a.valid, lambda a: a.asked)
 META_TPR = Rate("meta_ver_tpr", lambda a: a.meta_credit * a.correct, lambda a: a.asked * a.correct)
 META_TNR = Rate("meta_ver_tnr", lambda a: a.meta_credit * a.incorrect, lambda a: a.asked * a.incorrect)
 META_VALID = Rate("meta_valid_rate", lambda a: a.graded, lambda a: a.asked)
+
+QUARTERS = frozenset({META_TPR.name, META_TNR.name})
+"""Rates whose credits are quarters of a judgment."""
 
 METRICS: tuple[Metric, ...] = (
     Metric(

@@ -11,7 +11,7 @@ the last match ended, and the patterns are possessive (``\s*+``): what they have
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 from proverbench.errors import InvalidReply
@@ -23,14 +23,6 @@ FIELDS = ("assessment", "errors", "first_error_step")
 
 MAX_INDEX_DIGITS = 4300
 """Longest index that is read, leading zeros included; Python's own limit, which the published evaluator inherits."""
-
-FINISH_REASONS: dict[str, frozenset[str]] = {
-    "openai": frozenset({"stop"}),
-    "embedded": frozenset({"stop"}),
-    "anthropic": frozenset({"end_turn", "stop_sequence"}),
-}
-"""Endpoint kind → the finish reasons that are a normal stop, exactly so written. A kind that is not listed speaks
-OpenAI's form and is read as ``openai``."""
 
 REASONS: dict[str, str] = {
     "refused:context_length": "The provider refused the request because the prompt is longer than the model's context.",
@@ -67,12 +59,12 @@ _INDEX = re.compile(rf"-?\d{{1,{MAX_INDEX_DIGITS}}}+")
 _LEVEL = re.compile(r"<level\s*+>\s*+(\w++)\s*+</level\s*+>", re.IGNORECASE)
 
 
-def check_finish(finish_reason: str | None, kind: str, accept_missing: bool = False) -> None:
+def check_finish(finish_reason: str | None, normal_stops: Collection[str], accept_missing: bool = False) -> None:
     """Require a normal stop (rule 1).
 
     Args:
         finish_reason: As the provider sent it; None when it sent none or null.
-        kind: The endpoint's kind, a key of :data:`FINISH_REASONS`; of a replayed role, the kind that was replayed.
+        normal_stops: Those that are one for the endpoint's kind; of a replayed role, for the kind that was replayed.
         accept_missing: The endpoint's ``accept_missing_finish``: its server never sends a reason.
 
     Raises:
@@ -80,7 +72,7 @@ def check_finish(finish_reason: str | None, kind: str, accept_missing: bool = Fa
     """
     if finish_reason is None and accept_missing:
         return
-    if finish_reason not in FINISH_REASONS.get(kind, FINISH_REASONS["openai"]):
+    if finish_reason not in normal_stops:
         raise InvalidReply("non_stop_finish")
 
 

@@ -293,12 +293,19 @@ def _judgment_text(verdict: Verdict, switch: bool) -> _Value:
     )
 
 
+NOT_LOCATED = "not located: the reviewer judged the proof as a whole"
+"""What the meta-verifier is shown for the place of an error that the label does not name."""
+
+
 def _ground_truth_text(annotation: Annotation, switch: bool) -> _Value:
+    fatal, recoverable = str(annotation.first_fatal_error_step), str(list(annotation.recoverable_error_steps))
+    if annotation.first_fatal_error_step is None:
+        fatal, recoverable = ("-1", "[-1]") if annotation.verdict == "correct" else (NOT_LOCATED, NOT_LOCATED)
     return _elements(
         [
             ("reviewer_comment", _shown(annotation.reviewer_comment, switch)),
-            ("first_fatal_error_step", (str(annotation.first_fatal_error_step), 0)),
-            ("recoverable_error_steps", (str(list(annotation.recoverable_error_steps)), 0)),
+            ("first_fatal_error_step", (fatal, 0)),
+            ("recoverable_error_steps", (recoverable, 0)),
         ]
     )
 

@@ -16,8 +16,8 @@ from proverbench.rehearse.plays import error_body
 from proverbench.rehearse.profile import BatchProfile
 from proverbench.rehearse.wire import Ask, Protocol, digest, read_ask
 
-Answer = Callable[[Ask], dict[str, Any]]
-"""Answers a question in full (and counts it as answered)."""
+Answer = Callable[[Ask], tuple[int, dict[str, Any]]]
+"""Answers a question in full (and counts it as answered): status and body."""
 
 State = Literal["waiting", "succeeded", "errored", "expired", "canceled"]
 Fate = Literal["fine", "missing", "errored", "duplicate"]
@@ -281,8 +281,8 @@ class BatchDesk:
             item.state = "succeeded"  # done, and lost: no result file will mention it
             return
         try:
-            item.result = self._answer(read_ask(batch.protocol, item.body))
-            item.state = "succeeded"
+            item.status, item.result = self._answer(read_ask(batch.protocol, item.body))
+            item.state = "succeeded" if item.status == 200 else "errored"
         except ValueError as exc:
             item.state, item.status, item.result = "errored", 400, error_body(400, str(exc))
 

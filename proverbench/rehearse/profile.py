@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from proverbench.errors import ConfigError
 from proverbench.rehearse import plays
+from proverbench.rehearse.dialects import Dialect
 from proverbench.rehearse.plays import Play
 from proverbench.rehearse.wire import Ask, digest
 
@@ -136,6 +137,8 @@ class Profile:
     true_cache: bool = False
     """Whether cached tokens tell the truth (none on the first ask of a prompt, most after it). By default half of
     every prompt is reported as cached, so that the token counts of two runs of the same replies are the same."""
+    dialect: Dialect | None = None
+    """In whose shape every reply goes out; None: in the shape of the protocol's own documents."""
     batch: BatchProfile = field(default_factory=BatchProfile)
 
     def play(self, ask: Ask, arrivals_before: int) -> Play:

@@ -337,7 +337,14 @@ class RehearseServer:
             return plays.unknown_model(ask.model)
         if profile.context_tokens is not None and count_tokens(ask.prompt) > profile.context_tokens:
             return plays.context_length(ask.protocol, profile.context_tokens)
-        return self._quota(profile) or profile.play(ask, received.arrivals_before)
+        return self._quota(profile) or self._in_dialect(ask) or profile.play(ask, received.arrivals_before)
+
+    def _in_dialect(self, ask: Ask) -> Play | None:
+        dialect = self.profile.dialect
+        if dialect is None:
+            return None
+        reply, _ = self.reply_to(ask, Play())
+        return dialect.play(str(reply.content or ""), reply.model or ask.model)
 
     def _gate(self, received: Received) -> Play | None:
         if self._revoked is None or received.key in self._revoked:
@@ -400,10 +407,13 @@ class RehearseServer:
         """Note that ``ask`` was answered in full."""
         ledger.answered(ask.digest, digest(ask.prompt), ask.role)
 
-    def _answer_in_batch(self, ask: Ask) -> dict[str, Any]:
+    def _answer_in_batch(self, ask: Ask) -> tuple[int, dict[str, Any]]:
         reply, numbers = self.reply_to(ask, Play())
         self.count_answer(self.ledger, ask)
-        return body_of(ask, reply, numbers)
+        dialect = self.profile.dialect
+        if dialect is None or dialect.streams:  # there are no streams in batches
+            return 200, body_of(ask, reply, numbers)
+        return dialect.status, dialect.reply(str(reply.content or ""), reply.model or ask.model)
 
     # --- everything that is no completion
 

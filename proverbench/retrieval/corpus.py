@@ -1,9 +1,9 @@
 """Corpora: JSONL (or a LeanDojo premise file) -> documents, with their hash; subsampling."""
 
 import hashlib
-import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from proverbench.errors import DataError
+from proverbench.retrieval.leandojo import Library, read_premises
+from proverbench.retrieval.reading import Faults, parse_jsonl, read_bytes, text_field
 from proverbench.retrieval.records import Document
 
-MAX_FAULTS = 50
-"""How many faults a message lists; the rest is counted."""
+KNOWN_DOCUMENTS = {("mathlib-4280", "c5f07cc71d42"): 310_579}
+"""Rows of the published corpora, by name and revision."""
 
 
 @dataclass(frozen=True)
@@ -29,15 +31,22 @@ class Corpus:
     sampled_from: int | None = None
     """Documents of the whole corpus when this is a sample of it; figures on a sample are flattering."""
     sample_seed: int | None = None
+    library: Library = field(default_factory=Library)
+    """Which file imports which, of a LeanDojo corpus."""
 
     @cached_property
     def rows_of(self) -> dict[str, list[str]]:
         """Row ids for every id and every full name."""
         rows: dict[str, list[str]] = {}
         for document in self.documents:
-            for key in {document.id, document.name}:
+            for key in {document.id, document.name} - {""}:
                 rows.setdefault(key, []).append(document.id)
         return rows
+
+    @cached_property
+    def number_of(self) -> dict[str, int]:
+        """Place of each row id in :attr:`documents`."""
+        return {document.id: number for number, document in enumerate(self.documents)}
 
     @property
     def key(self) -> str:
@@ -46,10 +55,28 @@ class Corpus:
             return self.sha256
         return f"{self.sha256}/{len(self.documents)}/{self.sample_seed}"
 
-    def row(self, name: str) -> str:
-        """Return the row id that an outside result means: the first row of that name, or the name itself if foreign."""
-        rows = self.rows_of.get(name)
-        return rows[0] if rows else name
+    @property
+    def whole_documents(self) -> int | None:
+        """How many rows the corpus of this name and revision has, where that is known and not what this one has."""
+        for (name, revision), n_documents in KNOWN_DOCUMENTS.items():
+            # A revision may be written in full; one that is not given is no other one.
+            meant = self.name == name and (not self.revision or self.revision.startswith(revision))
+            if meant and (self.sampled_from or len(self.documents)) != n_documents:
+                return n_documents
+        return None
+
+    def row(self, result: str) -> str:
+        """Return the row id that an outside result means, or the result itself if it is foreign.
+
+        A result is a row id, a full name (then the first row of that name), or ``Module::Name``, perhaps with
+        ``::DIGITS`` after it, as the reasoning mode of LeanSearch v2 calls rows.
+        """
+        if rows := self.rows_of.get(result):
+            return rows[0]
+        module, name = split_result(result)
+        rows = self.rows_of.get(name, []) if module else []
+        inside = [row for row in rows if self.documents[self.number_of[row]].module == module]
+        return next(iter([*inside, *rows]), result)
 
     def sampled(self, n_documents: int, *, keep: Sequence[str], seed: int) -> "Corpus":
         """Return a corpus of the rows in ``keep`` and enough others, drawn by ``seed``, to make ``n_documents``.
@@ -70,169 +97,126 @@ class Corpus:
         return replace(self, documents=documents, sampled_from=len(self.documents), sample_seed=seed)
 
 
-class Faults:
-    """All faults of one file, raised together."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lines: list[str] = []
-
-    def add(self, line: int | None, message: str) -> None:
-        """Note a fault at ``line`` (1-based), or of the file as a whole."""
-        self._lines.append(f"{self._path}{'' if line is None else f':{line}'}: {message}")
-
-    def raise_if_any(self) -> None:
-        """Raise what was noted.
-
-        Raises:
-            DataError: With a line for each fault.
-        """
-        if self._lines:
-            rest = len(self._lines) - MAX_FAULTS
-            raise DataError.of(self._lines[:MAX_FAULTS] + ([f"... and {rest} more"] if rest > 0 else []))
+def split_result(result: str) -> tuple[str, str]:
+    """Split ``Module::Name`` or ``Module::Name::DIGITS`` into module and name; a plain name has no module."""
+    head, _, last = result.rpartition("::")
+    if head and last.isascii() and last.isdigit():
+        result = head
+    module, _, name = result.rpartition("::")
+    return module, name
 
 
-def read_bytes(path: Path) -> bytes:
-    """Read a data file whole.
-
-    Raises:
-        DataError: If it cannot be read.
-    """
-    try:
-        return path.read_bytes()
-    except OSError as exc:
-        raise DataError(f"{path}: cannot be read: {exc.strerror or exc}") from exc
-
-
-def parse_jsonl(data: bytes, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
-    r"""Yield (line number, object) for every line, split at ``\n`` only; BOM, CRLF and blank lines are accepted."""
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line.decode("utf-8"))
-        except UnicodeDecodeError as exc:
-            faults.add(number, f"is not UTF-8 at byte {exc.start}")
-        except (json.JSONDecodeError, RecursionError) as exc:
-            faults.add(number, f"is not JSON: {exc}")
-        else:
-            if isinstance(row, dict):
-                yield number, row
-            else:
-                faults.add(number, f"a row must be an object, found {type(row).__name__}")
-
-
-def text_field(row: dict[str, Any], field: str, line: int | None, faults: Faults, *, required: bool = False) -> str:
-    """Return a string field; absent and null are empty unless ``required``. Notes what is wrong."""
-    value = row.get(field)
-    if value is None and not required:
-        return ""
-    if not isinstance(value, str):
-        faults.add(line, f"{field} must be a string, found {value!r}")
-        return ""
-    if required and not value.strip():
-        faults.add(line, f"{field} must not be empty")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        faults.add(line, f"{field} holds a lone surrogate, which no model and no file can take: {value[:60]!r}")
-        return ""
-    return value
-
-
-def load_corpus(path: Path, *, name: str = "", revision: str = "") -> Corpus:
+def load_corpus(path: Path, *, name: str = "", revision: str = "", sha256: str = "") -> Corpus:
     """Load a corpus: JSONL of documents, or the ``corpus.jsonl`` of a LeanDojo-style benchmark.
 
-    A document has ``id`` (or, without one, ``full_name`` or ``name``, which may be a list of parts) and any of
-    ``name``, ``kind``, ``module``, ``signature`` (``type``), ``docstring``, ``informal_name``, ``informal``
-    (``informal_description``) and ``text``. A LeanDojo row is a file: ``path`` and ``premises``.
+    A document has ``id``, or ``full_name`` or ``name`` (which may be a list of parts), and any of ``kind``,
+    ``module`` (``module_name``), ``signature``, ``type``, ``value``, ``docstring``, ``informal_name``, ``informal``
+    (``informal_description``) and ``text``. A row without an id is called by its name; where several rows without an
+    id share a name, each is called ``Module::Name``, and within one module ``Module::Name::2`` from the second on.
+    A LeanDojo row is a file: ``path``, ``imports`` and ``premises``.
+
+    Args:
+        path: The file.
+        name: What the corpus is called; the file's name if absent.
+        revision: What it was made from.
+        sha256: What the file's SHA-256 must begin with (at least 8 hex digits).
 
     Raises:
-        DataError: Lists every fault with its line.
+        DataError: Lists every fault with its line; or the file is not the one that was meant.
     """
     data = read_bytes(path)
+    digest = require_sha256(path, data, sha256)
     faults = Faults(path)
-    documents: list[Document] = []
-    line_of: dict[str, int] = {}
+    found: list[tuple[int, Document]] = []
+    imports: dict[str, list[str]] = {}
     for number, row in parse_jsonl(data, faults):
-        read: Callable[[dict[str, Any], int, Faults], list[Document]]
-        read = _premises if "premises" in row and "path" in row else _document
-        for document in read(row, number, faults):
-            if document.id in line_of:
-                faults.add(number, f"id {document.id!r} stands on line {line_of[document.id]} too")
-            line_of[document.id] = number
-            documents.append(document)
-    _refuse_ids_that_are_names(documents, line_of, faults)
+        if "premises" in row and "path" in row:
+            file, imported, premises = read_premises(row, number, faults)
+            if file in imports:
+                faults.add(number, f"path {file!r} stands there twice")
+            imports[file] = imported
+            found += [(number, premise) for premise in premises]
+        elif document := _document(row, number, faults):
+            found.append((number, document))
+    documents = _with_ids(found, faults)
     if not documents:
         faults.add(None, "holds no documents")
     faults.raise_if_any()
-    return Corpus(
-        name=name or path.stem, revision=revision, sha256=hashlib.sha256(data).hexdigest(), documents=documents
-    )
+    library = Library.of(imports, documents)
+    return Corpus(name=name or path.stem, revision=revision, sha256=digest, documents=documents, library=library)
 
 
-def _document(row: dict[str, Any], line: int, faults: Faults) -> list[Document]:
+def require_sha256(path: Path, data: bytes, wanted: str) -> str:
+    """Return the SHA-256 of a file's bytes.
+
+    Raises:
+        DataError: If it does not begin with ``wanted``, or fewer than 8 digits are given.
+    """
+    digest = hashlib.sha256(data).hexdigest()
+    if wanted and not (len(wanted) >= 8 and digest.startswith(wanted.lower())):
+        raise DataError(f"{path}: its SHA-256 is {digest}, wanted {wanted!r} (at least 8 digits); get the file anew")
+    return digest
+
+
+def _document(row: dict[str, Any], line: int, faults: Faults) -> Document | None:
     row = {**row}
-    for field in ("name", "full_name", "module", "module_name"):
-        if isinstance(row.get(field), list):  # search services give names as lists of parts
-            row[field] = ".".join(str(part) for part in row[field])
+    for name_field in ("name", "full_name", "module", "module_name"):
+        if isinstance(row.get(name_field), list):  # the export and search services give names as lists of parts
+            row[name_field] = ".".join(str(part) for part in row[name_field])
     name = text_field(row, "full_name", line, faults) or text_field(row, "name", line, faults)
     if isinstance(row.get("id"), int) and not isinstance(row["id"], bool):
         row["id"] = str(row["id"])
-    identity = text_field(row, "id", line, faults) or name
-    if not identity:
+    identity = text_field(row, "id", line, faults)
+    if not identity and not name:
         faults.add(line, "needs an id, a full_name or a name")
-        return []
+        return None
 
     def first(*fields: str) -> str:
         return next((value for value in (text_field(row, field, line, faults) for field in fields) if value), "")
 
-    return [
-        Document(
-            id=identity,
-            name=name or identity,
-            kind=first("kind"),
-            module=first("module", "module_name"),
-            signature=first("signature", "type"),
-            docstring=first("docstring"),
-            informal_name=first("informal_name"),
-            informal=first("informal", "informal_description"),
-            text=first("text"),
-        )
-    ]
+    return Document(
+        id=identity,
+        name=name,
+        kind=first("kind"),
+        module=first("module", "module_name"),
+        signature=first("signature"),
+        type=first("type"),
+        value=first("value"),
+        docstring=first("docstring"),
+        informal_name=first("informal_name"),
+        informal=first("informal", "informal_description"),
+        text=first("text"),
+    )
 
 
-def _premises(row: dict[str, Any], line: int, faults: Faults) -> list[Document]:
-    """Read one file of a LeanDojo-style corpus: each premise a document, its code the formal statement."""
-    module = text_field(row, "path", line, faults, required=True)
-    if not isinstance(row["premises"], list) or not all(isinstance(p, dict) for p in row["premises"]):
-        faults.add(line, "premises must be a list of objects")
-        return []
+def _with_ids(found: Sequence[tuple[int, Document]], faults: Faults) -> list[Document]:
+    """Give every row an id, the same whenever the file is read; repeated ids are faults."""
+    named = Counter(document.name for _, document in found if not document.id)
+    copies: Counter[str] = Counter()
+    line_of: dict[str, int] = {}
     documents = []
-    taken: dict[str, int] = {}
-    for premise in row["premises"]:
-        name = text_field(premise, "full_name", line, faults, required=True)
-        taken[name] = taken.get(name, 0) + 1
-        # One name may stand in several files, and twice in one file: each is a row, the name joins them.
-        suffix = "" if taken[name] == 1 else f"#{taken[name]}"
-        documents.append(
-            Document(
-                id=f"{module}:{name}{suffix}",
-                name=name,
-                kind=text_field(premise, "kind", line, faults),
-                module=module,
-                signature=text_field(premise, "code", line, faults),
-            )
-        )
+    for number, document in found:
+        identity = document.id
+        if not identity:
+            identity = document.name
+            if named[document.name] > 1:
+                identity = f"{document.module}::{document.name}"
+                copies[identity] += 1
+                identity += f"::{copies[identity]}" if copies[identity] > 1 else ""
+        if identity in line_of:
+            faults.add(number, f"id {identity!r} stands on line {line_of[identity]} too")
+        line_of[identity] = number
+        documents.append(replace_id(document, identity))
+    # An id that is another row's name would make a gold unit or a returned name mean two things.
+    for (number, _), document in zip(found, documents, strict=True):
+        if document.name != document.id and document.name in line_of:
+            where = line_of[document.name]
+            faults.add(number, f"name {document.name!r} is the id of line {where}; give copies ids of their own")
     return documents
 
 
-def _refuse_ids_that_are_names(documents: Sequence[Document], line_of: dict[str, int], faults: Faults) -> None:
-    """An id that is another row's name would make a gold unit or a returned name mean two things."""
-    ids = {document.id for document in documents}
-    for document in documents:
-        if document.name != document.id and document.name in ids:
-            faults.add(
-                line_of[document.id],
-                f"name {document.name!r} is the id of line {line_of[document.name]}; give copies ids of their own",
-            )
+def replace_id(document: Document, identity: str) -> Document:
+    """Return the document under another id."""
+    if document.id == identity:
+        return document
+    return Document(**{**{name: getattr(document, name) for name in document.__struct_fields__}, "id": identity})

@@ -1,14 +1,15 @@
 """Positions -> curves and summary. Pure: a new metric is a re-derivation, never a new search."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET
 
 from proverbench.metrics.rates import RateTable, each_itself
 from proverbench.metrics.uncertainty import significant
-from proverbench.retrieval.metrics import CURVES, SCALARS, SUMMARY_KS, Floats, QueryScores, macro_mean, score_queries
+from proverbench.retrieval.metrics import SCALARS, SUMMARY_KS, Floats, Kinds, QueryScores, macro_mean, score_queries
 from proverbench.retrieval.records import GoldQuery, Positions, RunManifest
 from proverbench.retrieval.resampling import RESAMPLES, SEED, resample_weights
 
@@ -34,8 +35,24 @@ def scored(
     """Return the queries that count and are answered, and their scores."""
     counted = [query for query in queries if not query.dropped and query.id in positions]
     cap = service_cap(manifest, list(positions.values()))
-    lists = [positions[query.id].positions for query in counted]
-    return counted, score_queries(lists, k_max=manifest.k_max, service_cap=cap)
+    return counted, scores_of(counted, positions, k_max=manifest.k_max, service_cap=cap)
+
+
+def scores_of(
+    queries: Sequence[GoldQuery], positions: Mapping[str, Positions], *, k_max: int, service_cap: int | None
+) -> QueryScores:
+    """Score ``queries``, each of which is answered and has gold."""
+    kinds = [_kinds_of(query) for query in queries]
+    known = [found for found in kinds if found is not None]
+    lists = [positions[query.id].positions for query in queries]
+    told_apart = known if known and len(known) == len(kinds) else None
+    return score_queries(lists, k_max=k_max, service_cap=service_cap, kinds=told_apart)
+
+
+def _kinds_of(query: GoldQuery) -> Kinds | None:
+    if query.kinds is UNSET:
+        return None
+    return Kinds(query.kinds, () if query.kinds_left_out is UNSET else query.kinds_left_out)
 
 
 def derive(
@@ -93,27 +110,27 @@ def derive(
         table = QueryTable.of(counted, scores)
         bands = {unit: table.intervals(unit) for unit in ("query", "cluster")}
         means = table.means()
-        reported = [name for name in summary_names(manifest.k_max) if name in means]
+        reported = [name for name in summary_names(scores.curves, manifest.k_max) if name in means]
         summary["metrics"] = {name: means[name] for name in reported}
         summary["intervals"] = {
             name: {unit: {**bands[unit][name], **table.how(unit)} for unit in bands} for name in reported
         }
         summary["groups"] = _groups(counted, table)
-        curves["curves"] = {curve: table.curve(curve, means) for curve in CURVES}
+        curves["curves"] = {curve: table.curve(curve, means) for curve in scores.curves}
         curves["intervals"] = {
             curve: {
                 unit: {end: [bands[unit][name][end] for name in table.names_of(curve)] for end in ("low", "high")}
                 for unit in bands
             }
-            for curve in CURVES
+            for curve in scores.curves
         }
         curves["pr11"] = [significant(value) for value in macro_mean(scores.pr11).tolist()]
     return summary, curves
 
 
-def summary_names(k_max: int) -> list[str]:
+def summary_names(curves: Iterable[str], k_max: int) -> list[str]:
     """Names of the metrics that a summary lists."""
-    return [*(f"{curve}@{k}" for curve in CURVES for k in SUMMARY_KS if k <= k_max), *SCALARS]
+    return [*(f"{curve}@{k}" for curve in curves for k in SUMMARY_KS if k <= k_max), *SCALARS]
 
 
 class QueryTable:
@@ -134,11 +151,16 @@ class QueryTable:
     def of(cls, queries: Sequence[GoldQuery], scores: QueryScores) -> "QueryTable":
         """Put the scores of ``queries`` side by side."""
         k_max = next(iter(scores.curves.values())).shape[1]
-        names = [f"{curve}@{k}" for curve in CURVES for k in range(1, k_max + 1)] + list(SCALARS)
-        columns = [scores.curves[curve] for curve in CURVES] + [scores.scalars[name][:, None] for name in SCALARS]
+        names = [f"{curve}@{k}" for curve in scores.curves for k in range(1, k_max + 1)] + list(SCALARS)
+        columns = list(scores.curves.values()) + [scores.scalars[name][:, None] for name in SCALARS]
         numbers: dict[str, int] = {}
         clusters = np.array([numbers.setdefault(query.cluster, len(numbers)) for query in queries], dtype=np.int64)
         return cls(names, np.concatenate(columns, axis=1), clusters)
+
+    @property
+    def curves(self) -> list[str]:
+        """Names of the metrics with a value at every k."""
+        return list(dict.fromkeys(name.partition("@")[0] for name in self.names if "@" in name))
 
     def names_of(self, curve: str) -> list[str]:
         """Return the columns of a curve, k ascending."""

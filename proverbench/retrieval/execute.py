@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -13,9 +14,10 @@ import msgspec
 
 from proverbench.cli.signals import StopSignals
 from proverbench.errors import ConfigError, RunMismatchError
-from proverbench.retrieval.folder import MANIFEST, RetrievalRun, create_run
+from proverbench.retrieval.folder import MANIFEST, RetrievalRun, as_first_written, create_run, queries_bytes
 from proverbench.retrieval.prepare import DataOptions, Prepared, prepare
-from proverbench.retrieval.records import RunManifest
+from proverbench.retrieval.records import GoldQuery, RunManifest
+from proverbench.retrieval.render import modern_sha256
 from proverbench.retrieval.run import Result, run_system
 from proverbench.retrieval.settings import Settings
 from proverbench.retrieval.systems.base import Context, System
@@ -66,6 +68,9 @@ class Session:
             self.prepared.corpus,
             self.prepared.texts,
             cache,
+            self.prepared.renderer,
+            self.prepared.strings,
+            [query.id for query in self.prepared.asked],
             on_progress=self._progress,
             stopping=lambda: self.stopped,
         )
@@ -84,7 +89,7 @@ class Session:
         }
         manifest = msgspec.structs.replace(manifest, operation=operation)
         if plan.manifest is not None:
-            _require_same(plan, manifest)
+            _require_same(plan, manifest, self.prepared.queries_for(system))
         return manifest
 
     @property
@@ -112,9 +117,9 @@ class Session:
         results: list[tuple[Planned, Result]] = []
         try:
             # All folders first, so that --resume finds the systems that were not begun.
-            for plan, _ in self.systems:
+            for plan, system in self.systems:
                 if plan.manifest is None:
-                    create_run(plan.folder, self.manifests[plan.folder], self.prepared.queries)
+                    create_run(plan.folder, self.manifests[plan.folder], self.prepared.queries_for(system))
             for plan, system in self.systems:
                 if self.stopped:
                     break
@@ -193,7 +198,12 @@ def find_runs(paths: Sequence[Path]) -> list[Path]:
 
 
 def data_of(
-    manifest: RunManifest, *, corpus: Path | None = None, queries: Path | None = None, subset: Path | None = None
+    manifest: RunManifest,
+    *,
+    corpus: Path | None = None,
+    queries: Path | None = None,
+    subset: Path | None = None,
+    strings: Path | None = None,
 ) -> DataOptions:
     """Return the data options of a saved run; files that have moved since are given anew.
 
@@ -202,7 +212,7 @@ def data_of(
     """
     try:
         saved: dict[str, Any] = dict(manifest.operation["data"])
-        for name in ("corpus", "queries", "subset"):
+        for name in ("corpus", "queries", "subset", "strings"):
             if saved.get(name) is not None:
                 saved[name] = Path(saved[name])
         options = DataOptions(**saved)
@@ -213,6 +223,7 @@ def data_of(
         corpus=corpus or options.corpus,
         queries=queries or options.queries,
         subset=subset or options.subset,
+        strings=strings or options.strings,
     )
 
 
@@ -221,18 +232,29 @@ def slug(spec: str) -> str:
     return re.sub(r"[^A-Za-z0-9.+-]+", "-", spec).strip("-.")[:100] or "system"
 
 
-def _require_same(plan: Planned, now: RunManifest) -> None:
+def _require_same(plan: Planned, now: RunManifest, queries: Sequence[GoldQuery]) -> None:
     assert plan.manifest is not None
     if plan.manifest.run_id == now.run_id:
         return
-    before, after = msgspec.to_builtins(plan.manifest), msgspec.to_builtins(now)
+    before, after = _modern(msgspec.to_builtins(plan.manifest)), msgspec.to_builtins(now)
+    if before["queries_sha256"] == hashlib.sha256(queries_bytes(map(as_first_written, queries))).hexdigest():
+        after["queries_sha256"] = before["queries_sha256"]  # an older version wrote less about the same queries
     ignored = ("run_id", "operation")
     faults = [
-        f"{plan.folder}: {name} was {_short(before[name])}, now {_short(after[name])}"
-        for name in before
-        if name not in ignored and before[name] != after[name]
+        f"{plan.folder}: {name} was {_short(before.get(name))}, now {_short(after.get(name))}"
+        for name in {**before, **after}
+        if name not in ignored and before.get(name) != after.get(name)
     ]
-    raise RunMismatchError.of([*faults, "a run cannot go on with other data or another system; start a new one"])
+    if faults:
+        advice = "a run cannot go on with other data or another system; start a new one"
+        raise RunMismatchError.of([*faults, advice])
+
+
+def _modern(value: Any) -> Any:
+    """Return a saved identity with the renderer's hash as it is made now."""
+    if isinstance(value, dict):
+        return {name: _modern(item) for name, item in value.items()}
+    return modern_sha256(value) if isinstance(value, str) else value
 
 
 def _short(value: Any) -> str:

@@ -7,11 +7,13 @@ rebuilt from them, byte for byte. ``ranked.jsonl`` keeps the lists, for people t
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from proverbench.errors import JournalError, RunMismatchError
 from proverbench.retrieval.derive import derive
@@ -26,9 +28,18 @@ _T = TypeVar("_T")
 
 def run_id_of(manifest: RunManifest) -> str:
     """Return the SHA-256 of a manifest's identity: all of it but the id itself and ``operation``."""
-    identity = msgspec.to_builtins(manifest)
-    del identity["run_id"], identity["operation"]
+    return _id_of(msgspec.to_builtins(manifest))
+
+
+def _id_of(written: Mapping[str, Any]) -> str:
+    """Return the id that a manifest has, as it is written."""
+    identity = {name: value for name, value in written.items() if name not in ("run_id", "operation")}
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
+def as_first_written(query: GoldQuery) -> GoldQuery:
+    """Return a query as the first version wrote it: without what was added since."""
+    return msgspec.structs.replace(query, names=UNSET, kinds=UNSET, kinds_left_out=UNSET, pool=UNSET)
 
 
 def queries_bytes(queries: Iterable[GoldQuery]) -> bytes:
@@ -61,14 +72,27 @@ class RetrievalRun:
         for line in _lines(path / POSITIONS, Positions):
             self.positions.setdefault(line.query_id, line)
         self._check()
+        found = _id_of(json.loads(data))
+        if found != self.manifest.run_id:
+            raise JournalError(
+                f"{path / MANIFEST}: its run_id is {self.manifest.run_id[:16]}, what it says has {found[:16]}; "
+                "the file was changed after the run was made"
+            )
 
     def _check(self) -> None:
         by_id = {query.id: query for query in self.queries}
+        k_max = self.manifest.k_max
         for line in self.positions.values():
             query = by_id.get(line.query_id)
             if query is None or len(query.units) != len(line.positions):
                 raise JournalError(
                     f"{self.path / POSITIONS}: query {line.query_id!r} does not fit {QUERIES}; one of them was changed"
+                )
+            deepest = max((rank for rank in line.positions if rank is not None), default=0)
+            if deepest > k_max:
+                raise JournalError(
+                    f"{self.path}: {MANIFEST} says that lists are cut at {k_max}, but query {line.query_id!r} has a "
+                    f"position of {deepest}; one of the two was changed"
                 )
 
     @property
@@ -79,6 +103,14 @@ class RetrievalRun:
     def ranked(self) -> dict[str, list[str]]:
         """Return the lists by query id; of an answered query the last one written."""
         return {line.query_id: line.doc_ids for line in _lines(self.path / RANKED, Ranking)}
+
+    @property
+    def saved_at(self) -> str:
+        """When its last answer was saved, UTC to the second; empty if there is none."""
+        path = self.path / POSITIONS
+        if not path.exists():
+            return ""
+        return datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
     @property
     def has_derived(self) -> bool:

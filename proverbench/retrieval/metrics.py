@@ -17,11 +17,24 @@ Floats = NDArray[np.float64]
 
 CURVES = ("R", "P", "nDCG", "Covered")
 """Metrics with a value at every cut-off k = 1..k_max."""
+ROUTED = ("CoveredRoute", "CoveredOriginal")
+"""The same where a benchmark tells original premise groups from alternative ones."""
+ORIGINAL, ALTERNATIVE = "original", "alternative"
 SCALARS = ("MRR", "MAP")
 """Metrics of the whole list up to k_max."""
-SUMMARY_KS = (1, 2, 3, 5, 10, 20, 50, 100, 200)
+SUMMARY_KS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200)
 """Cut-offs that a summary lists; the curves have every k."""
 PR_LEVELS = 11
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Which units of one query are original ones and which alternative."""
+
+    of_units: Sequence[str]
+    """``original`` or ``alternative``, one for each position."""
+    left_out: Sequence[str] = ()
+    """Of the units that the corpus lacks: nothing finds them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +42,8 @@ class QueryScores:
     """Every metric of every query, row i being query i."""
 
     curves: dict[str, Floats]
-    """``R``, ``P``, ``nDCG``, ``Covered``: shape (n, k_max), column j is k = j + 1; nan above a service's cap."""
+    """``R``, ``P``, ``nDCG``, ``Covered``, and :data:`ROUTED` where kinds are known: shape (n, k_max), column j is
+    k = j + 1; nan above a service's cap."""
     scalars: dict[str, Floats]
     """``MRR`` (a query's reciprocal rank) and ``MAP`` (its average precision): shape (n,)."""
     pr11: Floats
@@ -37,7 +51,11 @@ class QueryScores:
 
 
 def score_queries(
-    positions: Sequence[Sequence[int | None]], *, k_max: int = K_MAX, service_cap: int | None = None
+    positions: Sequence[Sequence[int | None]],
+    *,
+    k_max: int = K_MAX,
+    service_cap: int | None = None,
+    kinds: Sequence[Kinds] | None = None,
 ) -> QueryScores:
     """Score queries from the positions of their gold units.
 
@@ -47,6 +65,7 @@ def score_queries(
         k_max: Where the lists were cut.
         service_cap: How many results the service returns at most. Curves are nan above it: such a service has no
             value there, not a flat one.
+        kinds: Of each query, which units are original and which alternative; None where that is not told apart.
 
     Returns:
         All in [0, 1], higher is better.
@@ -74,6 +93,8 @@ def score_queries(
         "MRR": _reciprocal_rank(hits),
         "MAP": np.minimum((hits * raw_precision).sum(axis=1) / n_units, 1.0),
     }
+    if kinds is not None:
+        curves.update(_routed(positions, kinds, k_max))
     pr11 = _interpolated_precision(curves["P"], found, n_units)
     if service_cap is not None:
         for values in curves.values():
@@ -94,6 +115,30 @@ def _count_hits(positions: Sequence[Sequence[int | None]], k_max: int) -> tuple[
                 raise ValueError(f"query {row}: position {rank!r} is not in 1..{k_max}")
             hits[row, rank - 1] += 1
     return hits, np.array([len(ranks) for ranks in positions], dtype=np.int64)
+
+
+def _routed(positions: Sequence[Sequence[int | None]], kinds: Sequence[Kinds], k_max: int) -> dict[str, Floats]:
+    """Return ``CoveredRoute`` and ``CoveredOriginal``, as the LeanSearch v2 release and its paper's appendix have them.
+
+    Units that the corpus lacks count here, as missed: the release knows no other way.
+    """
+    ks = np.arange(1, k_max + 1)
+    queries = list(zip(positions, kinds, strict=True))
+    original, alternative = (
+        np.array([_last(ranks, of, kind) for ranks, of in queries])[:, None] <= ks for kind in (ORIGINAL, ALTERNATIVE)
+    )
+    return {
+        "CoveredRoute": (original | alternative).astype(np.float64),
+        "CoveredOriginal": original.astype(np.float64),
+    }
+
+
+def _last(ranks: Sequence[int | None], kinds: Kinds, wanted: str) -> float:
+    """Return the rank at which all units of a kind are found; infinite when one is missed, or there is none."""
+    found = [rank for rank, kind in zip(ranks, kinds.of_units, strict=True) if kind == wanted]
+    if not found or wanted in kinds.left_out or any(rank is None for rank in found):
+        return math.inf
+    return max(rank for rank in found if rank is not None)
 
 
 def _reciprocal_rank(hits: NDArray[np.int64]) -> Floats:

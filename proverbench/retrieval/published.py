@@ -7,14 +7,14 @@ from typing import Literal
 import msgspec
 
 from proverbench.errors import DataError
-from proverbench.retrieval.corpus import Faults, parse_jsonl, read_bytes
+from proverbench.retrieval.reading import Faults, parse_jsonl, read_bytes
 
 
 class PublishedRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A system's figures from one source; a paper's and a hosted service's differ, and are rows of their own."""
 
     system: str
-    source: Literal["paper", "hosted API"]
+    source: Literal["paper", "hosted API", "leaderboard"]
     reference: str
     """Where the figures stand."""
     task: str

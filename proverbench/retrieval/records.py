@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 K_MAX = 200
 """Every ranked list is cut here; no metric looks deeper."""
@@ -14,17 +15,37 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     """Unique in its corpus."""
     name: str = ""
-    """Full name of the declaration; the id when absent. Several rows may share it (a declaration exported twice)."""
+    """Full name of the declaration, if it has one. Several rows may share it (a declaration exported twice)."""
     kind: str = ""
     module: str = ""
     signature: str = ""
-    """The formal statement."""
+    """The formal statement as its source has it."""
+    type: str = ""
+    """The formal statement as the elaborator prints it."""
+    value: str = ""
+    """What a definition says, as the elaborator prints it."""
     docstring: str = ""
     informal_name: str = ""
     informal: str = ""
     """A description in words."""
     text: str = ""
     """Free text, for corpora that are no formal library."""
+    start: tuple[int, int] = (0, 0)
+    """Of a LeanDojo premise: line and column, from 1, where it begins in its file (``module``)."""
+    end: tuple[int, int] = (0, 0)
+
+
+class Place(msgspec.Struct, frozen=True, order=True):
+    """A place in a file of a LeanDojo corpus."""
+
+    path: str
+    line: int
+    column: int
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Line and column, as :class:`Document` has them."""
+        return self.line, self.column
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +60,12 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     split: str = ""
     labels: dict[str, str] = {}
     """Breakdowns, such as the query style or the difficulty."""
+    kinds: list[str] = []
+    """Of each unit, where the benchmark tells apart ``original`` and ``alternative`` ones."""
+    places: list[Place] = []
+    """Where the gold premises are defined, in place of ``gold`` (LeanDojo)."""
+    pool: Place | None = None
+    """The theorem that asks: only what is accessible there is searched (LeanDojo)."""
 
 
 class GoldQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,11 +81,25 @@ class GoldQuery(msgspec.Struct, frozen=True, kw_only=True):
     overlapping: bool
     """Whether one row stands in two units, so that P, AP and nDCG may need their cap at 1."""
     labels: dict[str, str] = {}
+    names: list[str] | UnsetType = UNSET
+    """Gold members as the benchmark writes them; unset where they are the row ids."""
+    kinds: list[str] | UnsetType = UNSET
+    """Of each unit, ``original`` or ``alternative``, where the benchmark says so."""
+    kinds_left_out: list[str] | UnsetType = UNSET
+    """Of the units that were left out."""
+    pool: Place | UnsetType = UNSET
+    """The theorem that asks: only what is accessible there is searched (LeanDojo)."""
 
     @property
     def dropped(self) -> bool:
         """Whether nothing can be found; such a query is counted, never scored 0."""
         return not self.units
+
+    @property
+    def called(self) -> set[str]:
+        """Everything by which a subset may name this query: its id, its declaration, its gold."""
+        names = self.names if self.names is not UNSET else ()
+        return {self.id, self.cluster, *names, *(row for unit in self.units for row in unit)}
 
 
 class Ranking(msgspec.Struct, frozen=True):
@@ -66,6 +107,8 @@ class Ranking(msgspec.Struct, frozen=True):
 
     query_id: str
     doc_ids: list[str]
+    seconds: float | UnsetType = UNSET
+    """How long the answer took, where it was asked for by itself and now."""
 
 
 class Unanswered(msgspec.Struct, frozen=True):
@@ -84,6 +127,8 @@ class Positions(msgspec.Struct, frozen=True, kw_only=True):
     """1-based rank of each unit's earliest member, in the order of the units; None when not within k_max."""
     n_retrieved: int
     """Length of the list as returned, before the cut at k_max."""
+    seconds: float | UnsetType = UNSET
+    """How long the system took for this query alone, where it says so."""
 
 
 def json_line(record: Any) -> bytes:
@@ -105,6 +150,10 @@ class BenchmarkIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """Queries drawn, when not all were asked."""
     sampled_from: int | None = None
     sample_seed: int | None = None
+    query_text: str | UnsetType = UNSET
+    """What of a row was asked, where that is a choice; unset is ``formal``."""
+    missing_gold: str | UnsetType = UNSET
+    """``zero`` where queries without gold in the corpus score 0, as in the release; unset: they are dropped."""
 
 
 class CorpusIdentity(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +167,8 @@ class CorpusIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """Equal for two runs that may be ranked together."""
     sampled_from: int | None = None
     sample_seed: int | None = None
+    whole_documents: int | UnsetType = UNSET
+    """Documents of the corpus of that name and revision, where they are known and this file has another number."""
 
 
 class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,9 +188,15 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     licence: str = ""
     benchmark: BenchmarkIdentity
     corpus: CorpusIdentity
+    renderer: str | UnsetType = UNSET
+    """Name of the document renderer; unset is ``own-v1``."""
     renderer_sha256: str
     queries_sha256: str
     """Of queries.jsonl."""
     k_max: int = K_MAX
+    pool: str | UnsetType = UNSET
+    """``accessible`` where a query searches only what its theorem can use (LeanDojo); unset is the whole corpus."""
+    own_missing: str | UnsetType = UNSET
+    """Where a system searches a corpus of its own: SHA-256 of the list of names that it lacks; unset if unknown."""
     operation: dict[str, Any] = {}
     """Paths, versions, endpoints' addresses; may change when a run is resumed. No secrets."""

@@ -5,6 +5,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from proverbench.errors import FatalEndpointError
 from proverbench.retrieval.folder import PositionsWriter, RetrievalRun
 from proverbench.retrieval.gold import find_positions
@@ -71,6 +73,7 @@ async def _search(run: RetrievalRun, system: System, result: Result, on_answer: 
                     continue
                 units = wanted[outcome.query_id].units
                 positions = find_positions(outcome.query_id, outcome.doc_ids, units, run.manifest.k_max)
+                positions = msgspec.structs.replace(positions, seconds=outcome.seconds)
                 writer.append(outcome, positions)
                 result.answered += 1
                 on_answer(result.answered, len(wanted))

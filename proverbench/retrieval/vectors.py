@@ -11,16 +11,19 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from proverbench.errors import ConfigError, JournalError
-from proverbench.retrieval.render import RENDERER_SHA256, TextTemplate
+from proverbench.concurrency import bounded_map
+from proverbench.errors import ConfigError, EndpointError, FatalEndpointError, JournalError
+from proverbench.retrieval.render import TextTemplate
 from proverbench.run.journal import disk, try_lock, write_whole
 
 Vectors = NDArray[np.floating]
@@ -39,6 +42,9 @@ class Embedder(Protocol):
     licence: str
     """Of the model, as its makers state it; empty if unknown."""
     batch_size: int
+    """Texts of one call."""
+    concurrency: int
+    """Calls at once."""
 
     def identity(self) -> dict[str, Any]:
         """What decides the vectors besides template and text: model, weights' hash, server, dimensions."""
@@ -47,9 +53,15 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str], *, is_query: bool) -> Vectors:
         """Return a vector for each text, shape (n, dim), not necessarily normalised. Applies the template.
 
+        A text whose vector cannot be used gets a row that is not finite; the others of its call are good.
+
         Raises:
             EndpointError: If the model cannot be reached.
         """
+        ...
+
+    def notes(self) -> list[str]:
+        """Return what people should know, such as tokens and cost."""
         ...
 
     async def aclose(self) -> None:
@@ -58,14 +70,8 @@ class Embedder(Protocol):
 
 
 def normalised(vectors: Vectors) -> NDArray[np.float32]:
-    """Return float32 vectors of length 1; a zero vector stays zero, and so is never nearest by accident.
-
-    Raises:
-        ConfigError: If a number is not finite.
-    """
+    """Return float32 vectors of length 1; a zero vector stays zero, and so is never nearest by accident."""
     vectors64 = np.asarray(vectors, dtype=np.float64)
-    if not np.isfinite(vectors64).all():
-        raise ConfigError("the embedding model returned a number that is not finite")
     lengths = np.linalg.norm(vectors64, axis=1, keepdims=True)
     return (vectors64 / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
 
@@ -81,22 +87,34 @@ class VectorView:
     """The whole store, shape (rows of the store, dim)."""
     rows: NDArray[np.int64]
     """Row of each text in the store."""
+    scale: NDArray[np.float32] | None = None
+    """What each row of the store is multiplied by (vectors made elsewhere, brought to length 1); None: 1."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def block(self, start: int, stop: int) -> Vectors:
-        """Return the vectors of texts ``start`` to ``stop``, as they are stored."""
+        """Return the vectors of texts ``start`` to ``stop``, as they are stored, or scaled."""
         rows = self.rows[start:stop]
         if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
             found: Vectors = self.mapped[rows[0] : rows[-1] + 1]
-            return found
+            return self._scaled(found, rows)
         return self.take(np.arange(start, min(stop, len(self.rows))))
 
     def take(self, texts: NDArray[np.int64]) -> Vectors:
         """Return the vectors of the texts with these numbers."""
-        found: Vectors = self.mapped[self.rows[texts]]
-        return found
+        rows = self.rows[texts]
+        return self._scaled(self.mapped[rows], rows)
+
+    def only(self, texts: NDArray[np.int64]) -> "VectorView":
+        """Return the view of some texts, by number."""
+        return VectorView(self.mapped, self.rows[texts], self.scale)
+
+    def _scaled(self, found: Vectors, rows: NDArray[np.int64]) -> Vectors:
+        if self.scale is None:
+            return found
+        scaled: Vectors = found.astype(np.float32) * self.scale[rows, None]
+        return scaled
 
 
 def in_memory(vectors: Vectors) -> VectorView:
@@ -104,17 +122,34 @@ def in_memory(vectors: Vectors) -> VectorView:
     return VectorView(vectors, np.arange(len(vectors)))
 
 
-def store_path(cache: Path, embedder: Embedder, *, is_query: bool, precision: Precision) -> Path:
-    """Return the folder in which the embedder's vectors of queries or documents belong."""
+def store_path(cache: Path, embedder: Embedder, *, renderer_sha256: str, precision: Precision) -> Path:
+    """Return the folder in which the embedder's vectors belong: of documents as a renderer made them, or of queries."""
     identity = json.dumps(embedder.identity(), sort_keys=True).encode()
     slug = re.sub(r"[^A-Za-z0-9.-]+", "-", embedder.name).strip("-.")[:60] or "model"
     model = f"{slug}-{hashlib.sha256(identity).hexdigest()[:16]}"
     template = f"template-{embedder.template.sha256()[:16]}"
     # Queries are not rendered: their text goes out as the benchmark has it.
-    renderer = [] if is_query else [f"renderer-{RENDERER_SHA256[:16]}"]
+    renderer = [f"renderer-{renderer_sha256[:16]}"] if renderer_sha256 else []
     return cache.joinpath(
-        "vectors", model, *renderer, template, f"{'queries' if is_query else 'documents'}.{precision}"
+        "vectors", model, *renderer, template, f"{'documents' if renderer_sha256 else 'queries'}.{precision}"
     )
+
+
+class MissingTexts(NamedTuple):
+    """What a store lacks, before anything is asked."""
+
+    texts: int
+    characters: int
+
+
+def missing_texts(
+    embedder: Embedder, texts: Sequence[str], *, cache: Path, renderer_sha256: str, precision: Precision = "float32"
+) -> MissingTexts:
+    """Count the distinct texts that the cache has no vectors of; writes nothing."""
+    folder = store_path(cache, embedder, renderer_sha256=renderer_sha256, precision=precision)
+    known = _Store(folder, precision).row_of if folder.is_dir() else {}
+    missing = [text for text in dict.fromkeys(texts) if _key(text) not in known]
+    return MissingTexts(len(missing), sum(map(len, missing)))
 
 
 async def embed_all(
@@ -122,35 +157,116 @@ async def embed_all(
     texts: Sequence[str],
     *,
     cache: Path,
-    is_query: bool,
+    renderer_sha256: str = "",
     precision: Precision = "float32",
     on_progress: Callable[[int, int], None] = lambda done, total: None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> VectorView:
     """Return the L2-normalised vectors of ``texts``, computing only those that the cache lacks.
 
-    Work is saved batch by batch; a killed process resumes where it stopped.
+    Each call's vectors are saved as it ends, whatever the others do: a killed process has lost what was in flight.
+    After a fault nothing new is asked, and what is in flight is still saved.
+
+    Args:
+        embedder: The model.
+        texts: What to embed.
+        cache: Where vectors are kept.
+        renderer_sha256: What made the texts of documents; empty for queries, which go out as the benchmark has them.
+        precision: Of the stored vectors.
+        on_progress: Told how many of how many missing texts are done.
+        stopping: Whether to ask nothing new.
 
     Raises:
-        EndpointError: If the model cannot be reached; what was computed is kept.
+        EndpointError: If the model cannot be reached, or a vector cannot be used; what was computed is kept.
         JournalError: If the cache cannot be written or is damaged.
-        StoppedError: If ``stopping`` says so between two batches.
+        StoppedError: If ``stopping`` says so before all is asked.
     """
-    folder = store_path(cache, embedder, is_query=is_query, precision=precision)
+    folder = store_path(cache, embedder, renderer_sha256=renderer_sha256, precision=precision)
     with disk(folder):
         folder.mkdir(parents=True, exist_ok=True)
     async with _locked(folder, stopping):
         store = _Store(folder, precision)
-        keys = [hashlib.sha256(text.encode("utf-8")).digest() for text in texts]
+        keys = [_key(text) for text in texts]
         missing = list({key: text for key, text in zip(keys, texts, strict=True) if key not in store.row_of}.items())
-        for start in range(0, len(missing), embedder.batch_size):
-            if stopping():
-                raise StoppedError
-            batch = missing[start : start + embedder.batch_size]
-            vectors = normalised(await embedder.embed([text for _, text in batch], is_query=is_query))
-            store.append([key for key, _ in batch], vectors)
-            on_progress(min(start + len(batch), len(missing)), len(missing))
+        filling = _Filling(embedder, store, is_query=not renderer_sha256, stopping=stopping)
+        try:
+            await filling.fill(missing, on_progress)
+        finally:
+            await asyncio.to_thread(store.sync)
         return VectorView(store.open(), np.array([store.row_of[key] for key in keys], dtype=np.int64))
+
+
+def _key(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8")).digest()
+
+
+_Batch = list[tuple[bytes, str]]
+
+
+class _Filling:
+    """Fills a store: several calls at once, each saved when it ends."""
+
+    def __init__(self, embedder: Embedder, store: "_Store", *, is_query: bool, stopping: Callable[[], bool]) -> None:
+        self._embedder = embedder
+        self._store = store
+        self._is_query = is_query
+        self._stopping = stopping
+        self._free = asyncio.Semaphore(embedder.concurrency)
+        self._fault: Exception | None = None
+
+    async def fill(self, missing: _Batch, on_progress: Callable[[int, int], None]) -> None:
+        size = self._embedder.batch_size
+
+        async def batches() -> AsyncGenerator[_Batch, None]:
+            for start in range(0, len(missing), size):
+                yield missing[start : start + size]
+
+        done = 0
+        async with aclosing(bounded_map(batches(), self._embed, acquire=self._acquire)) as results:
+            async for n_texts in results:
+                done += n_texts
+                on_progress(done, len(missing))
+        if self._fault is not None:
+            raise self._fault
+        if done < len(missing):
+            raise StoppedError
+
+    async def _acquire(self) -> bool:
+        await self._free.acquire()
+        if self._fault is None and not self._stopping():
+            return True
+        self._free.release()
+        return False
+
+    async def _embed(self, batch: _Batch) -> int:
+        """Embed and save one batch; returns how many texts were saved. A fault is kept, not raised."""
+        try:
+            vectors = np.asarray(await self._embedder.embed([text for _, text in batch], is_query=self._is_query))
+            if vectors.ndim != 2 or len(vectors) != len(batch):
+                raise FatalEndpointError(
+                    f"embedder {self._embedder.name!r} returned {len(vectors)} vectors for {len(batch)} texts",
+                    kind="bad_reply",
+                )
+            usable = np.asarray(np.isfinite(vectors).all(axis=1))
+            if not usable.all():
+                self._fault = self._fault or self._unusable(batch, np.flatnonzero(~usable).tolist())
+            good = [key for (key, _), ok in zip(batch, usable.tolist(), strict=True) if ok]
+            if good:
+                self._store.append(good, normalised(vectors[usable]))
+            return len(good)
+        except (EndpointError, ConfigError, JournalError) as exc:
+            self._fault = self._fault or exc
+            return 0
+        finally:
+            self._free.release()
+
+    def _unusable(self, batch: _Batch, bad: Sequence[int]) -> FatalEndpointError:
+        shown = "; ".join(repr(batch[at][1][:100]) for at in bad[:3])
+        return FatalEndpointError(
+            f"embedder {self._embedder.name!r} gave {len(bad)} vectors with a number that is not finite, or of another "
+            f"length, for: {shown}; all others are kept",
+            kind="bad_vector",
+        )
 
 
 @contextlib.asynccontextmanager
@@ -171,12 +287,14 @@ async def _locked(folder: Path, stopping: Callable[[], bool]) -> AsyncIterator[N
 
 _KEY_BYTES = 32
 _POLL_S = 0.2
+_SYNC_EVERY_S = 1.0
 
 
 class _Store:
     """``vectors.bin``, a row a text, and ``keys.bin``, the SHA-256 of each text.
 
-    A row counts once its key is written, which happens after the row is on disk: a torn write is written again.
+    A row counts once its key is written, which happens after the row: what a killed process leaves is whole or is
+    written again. Every second, and at the end, both are brought to the disk.
     """
 
     def __init__(self, folder: Path, precision: Precision) -> None:
@@ -186,6 +304,7 @@ class _Store:
         self._meta = folder / "store.json"
         self._precision = precision
         self._dim = self._read_dim()
+        self._sync_again = 0.0
         keys = self._keys.read_bytes() if self._keys.exists() else b""
         n_rows = len(keys) // _KEY_BYTES
         self.row_of = {keys[row * _KEY_BYTES : (row + 1) * _KEY_BYTES]: row for row in range(n_rows)}
@@ -219,6 +338,20 @@ class _Store:
         _write_at(self._vectors, data, first * self._row_bytes)
         _write_at(self._keys, b"".join(keys), first * _KEY_BYTES)
         self.row_of.update((key, first + i) for i, key in enumerate(keys))
+        if time.monotonic() >= self._sync_again:
+            self.sync()
+
+    def sync(self) -> None:
+        """Bring what was written to the disk, vectors before their keys."""
+        for path in (self._vectors, self._keys):
+            if path.exists():
+                with disk(path):
+                    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                    try:
+                        os.fsync(fd)
+                    finally:
+                        os.close(fd)
+        self._sync_again = time.monotonic() + _SYNC_EVERY_S
 
     def open(self) -> Vectors:
         """Map the store into memory, read-only."""
@@ -230,7 +363,7 @@ class _Store:
 
 
 def _write_at(path: Path, data: bytes, offset: int) -> None:
-    """Write and sync ``data``, cutting off whatever a torn write left behind it."""
+    """Write ``data``, cutting off whatever a torn write left behind it."""
     with disk(path):
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
@@ -238,6 +371,5 @@ def _write_at(path: Path, data: bytes, offset: int) -> None:
             while data:
                 written = os.pwrite(fd, data, offset)
                 data, offset = data[written:], offset + written
-            os.fsync(fd)
         finally:
             os.close(fd)

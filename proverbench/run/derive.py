@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
+from msgspec import UNSET
+
 from proverbench.errors import InvalidReply
 from proverbench.inputs.data import EVERYTHING, splits
 from proverbench.metrics.arrays import ArrayBuilder, JudgmentArrays
-from proverbench.metrics.scores import scores
+from proverbench.metrics.scores import scores, undefined
 from proverbench.metrics.uncertainty import split_uncertainty
 from proverbench.protocols.prompts import render_verifier
 from proverbench.records import (
@@ -31,6 +33,7 @@ from proverbench.run.extent import ROLES
 from proverbench.run.reading import read_generation, read_judgment, read_level
 from proverbench.run.sources import Sources
 from proverbench.spending.usage import NO_USAGE, Usage, normalise_usage
+from proverbench.unseen import unseen
 from proverbench.version import SCORED_BY
 
 UNANSWERED = "unanswered"
@@ -81,8 +84,8 @@ def build_record(sources: Sources, proof: int, observe: Callable[[CallLine], Non
     judgments, complete = _judgments(sources, proof, len(generation.steps), see)
     score = None
     if complete:
-        wanted = row.first_error_step if isinstance(row, Proof) else -1
-        score = _score(judgments, plan.repeats, wanted, mean=isinstance(row, Proof))
+        right = row.is_correct if isinstance(row, Proof) else True
+        score = _score(judgments, plan.repeats, right, mean=isinstance(row, Proof))
     return ProofRecord(
         **common,
         complete=complete,
@@ -92,8 +95,8 @@ def build_record(sources: Sources, proof: int, observe: Callable[[CallLine], Non
     )
 
 
-def _score(judgments: list[Judgment], repeats: int, wanted: int, *, mean: bool) -> float:
-    right = sum(1 for j in judgments if j.valid and (j.first_error_step == -1) == (wanted == -1))
+def _score(judgments: list[Judgment], repeats: int, accept: bool, *, mean: bool) -> float:
+    right = sum(1 for j in judgments if j.valid and (j.first_error_step == -1) == accept)
     return right / repeats if mean else float(right == repeats)
 
 
@@ -239,6 +242,7 @@ class Summariser:
         self._models: dict[Role, Counter[tuple[str | None, str | None]]] = defaultdict(Counter)
         self._alike: dict[Role, _Alike] = defaultdict(_Alike)
         self._missing_finish: Counter[Role] = Counter()
+        self._unseen: Counter[str] = Counter()
 
     def see_call(self, line: CallLine) -> None:
         """Count a call's usage and what the server said of itself."""
@@ -269,6 +273,9 @@ class Summariser:
     def see_record(self, record: ProofRecord) -> None:
         """Count a record; what the intervals need of it are a few bytes for each judgment."""
         self._arrays.add(record)
+        if characters := sum(map(unseen, record.steps)):
+            self._unseen["proofs"] += 1
+            self._unseen["characters"] += characters
         for name in (EVERYTHING, record.domain):
             if name in self._splits:
                 self._splits[name].see(record)
@@ -313,6 +320,7 @@ class Summariser:
         if split.complete and seen.expected:
             chosen = arrays.split(name)
             split.metrics = scores(chosen, meta=plan.meta)
+            split.undefined = undefined(split.metrics) or UNSET
             split.intervals, split.bounds = split_uncertainty(chosen, meta=plan.meta, metrics=split.metrics)
         return split
 
@@ -346,6 +354,13 @@ class Summariser:
                     f"{found.groups_alike} of {found.groups} {unit} got byte-identical {what} ({share}): these are not "
                     "independent (temperature ignored, a cache, or one seed)"
                 )
+        if self._unseen:
+            proofs, characters = self._unseen["proofs"], self._unseen["characters"]
+            yield (
+                f"{characters} {'character' if characters == 1 else 'characters'} in {proofs} "
+                f"{'proof' if proofs == 1 else 'proofs'} can be read by a judge and not seen by a person; "
+                "`inspect` and the page spell them out"
+            )
         for role, count in self._missing_finish.items():
             if not identity.roles[role].accept_missing_finish:
                 yield (

@@ -29,6 +29,7 @@ from proverbench.errors import JournalError
 from proverbench.lines import LineBuffer
 from proverbench.records import CallKey, CallLine, Facts, FinalLine, Line, Role, SessionLine
 from proverbench.run.extent import ROLES, Plan
+from proverbench.run.regular import open_regular
 
 CALLS = "calls.jsonl"
 LOCK = ".lock"
@@ -185,7 +186,7 @@ class CallsReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self._fd = open_regular(path, os.O_RDONLY)
         except FileNotFoundError:
             self._fd = -1
         else:
@@ -428,7 +429,7 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.path = folder / CALLS
         with disk(self.path):
-            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._fd = open_regular(self.path, os.O_RDWR | os.O_CREAT)
             try:
                 self._end = _end_of_last_line(self._fd)
                 if os.fstat(self._fd).st_size != self._end:

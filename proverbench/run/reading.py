@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from proverbench.endpoints.kinds.registry import find_kind
 from proverbench.errors import InvalidReply
 from proverbench.protocols.basic_v1 import check_finish, parse_level, parse_steps, parse_verdict, read_steps
 from proverbench.protocols.prompts import Rendered, render_meta, render_policy, render_verifier
@@ -28,7 +29,7 @@ def _check(line: CallLine, role: RoleIdentity) -> str:
     if line.refused is not None:
         raise InvalidReply(f"refused:{line.refused}")
     if role.kind != GIVEN:
-        check_finish(line.finish_reason, role.kind, role.accept_missing_finish)
+        check_finish(line.finish_reason, find_kind(role.kind).normal_stops, role.accept_missing_finish)
     return line.text
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import UnsetType
+
 from proverbench.benchmark import benchmark_of
 from proverbench.records import Manifest, Summary
 
@@ -11,14 +13,28 @@ AGREES = 1e-12
 
 
 def remarks(manifest: Manifest, summary: Summary) -> list[str]:
-    """Sentences on a run: its summary's warnings, an older format, an import whose scores are not what they were."""
+    """Sentences on a run.
+
+    Its summary's warnings, metrics without a value, an older format, an import whose scores are not what they were.
+    """
     older = older_format(manifest)
     differing = import_differences(manifest, summary)
     return [
         *summary.warnings,
+        *_undefined(summary),
         *([older] if older is not None else []),
         *(f"the import did not keep the published evaluator's scores: {difference}" for difference in differing),
     ]
+
+
+def _undefined(summary: Summary) -> list[str]:
+    """Which metrics have no value, and why."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, split in summary.splits.items():
+        reasons = {} if isinstance(split.undefined, UnsetType) else split.undefined
+        for metric, why in reasons.items():
+            found.setdefault((name, why), []).append(metric)
+    return [f"undefined in split {name}, {', '.join(metrics)}: {why}" for (name, why), metrics in found.items()]
 
 
 def older_format(manifest: Manifest) -> str | None:

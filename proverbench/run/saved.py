@@ -10,6 +10,7 @@ from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.voting import Cost
 from proverbench.records import Manifest, Summary, Task
 from proverbench.run.folder import RunFolder
+from proverbench.unseen import visible
 
 EMPTY_SHARD = "this shard has no problems; `proverbench merge` joins it with the others"
 
@@ -84,9 +85,9 @@ def call_cost(run: RunFolder) -> Cost | None:
     Returns:
         None when nothing is known of a role.
     """
-    from proverbench.spending.budget import Spent  # pydantic: only where prices are read
+    from proverbench.run.spent import spent_of  # pydantic: only where prices are read
 
-    spent = Spent.of(run.sources).budget.roles
+    spent = spent_of(run.sources).budget.roles
     asked = {role: spent[role] for role in ("policy", "verifier") if role in spent}
     if not all(spending.told for spending in asked.values()):
         return None
@@ -102,10 +103,10 @@ def call_cost(run: RunFolder) -> Cost | None:
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:
-    """The shortest ends of the paths that tell them apart."""
-    parts = [path.resolve().parts for path in paths]
+    """The shortest ends of the paths that tell them apart, with what cannot be seen or encoded spelled out."""
+    parts = [[visible(part) for part in path.resolve().parts] for path in paths]
     for length in range(1, max((len(part) for part in parts), default=1) + 1):
         names = ["/".join(part[-length:]) for part in parts]
         if len(set(names)) == len(names):
             return names
-    return [str(path) for path in paths]
+    return [visible(str(path)) for path in paths]

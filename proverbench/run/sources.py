@@ -15,9 +15,11 @@ from typing import Any, overload
 import msgspec
 
 from proverbench.benchmark import benchmark_of
+from proverbench.endpoints.kinds.registry import known_kind, no_such_kind
 from proverbench.errors import JournalError, PromptError, RunMismatchError
 from proverbench.protocols.prompts import Template
 from proverbench.records import (
+    GIVEN,
     PROTOCOLS,
     Extent,
     Generation,
@@ -29,6 +31,7 @@ from proverbench.records import (
 )
 from proverbench.run.extent import Plan
 from proverbench.run.journal import CALLS, CallsReader, Ledger, disk
+from proverbench.run.regular import open_regular
 
 MANIFEST = "manifest.json"
 INPUTS = "inputs.jsonl"
@@ -160,7 +163,8 @@ def read_manifest(path: Path) -> Manifest:
     """
     file = path / MANIFEST
     try:
-        raw = file.read_bytes()
+        with open(file, "rb", opener=open_regular) as stream:
+            raw = stream.read()
     except (FileNotFoundError, NotADirectoryError):
         raise RunMismatchError(_no_run(path)) from None
     except OSError as exc:
@@ -192,7 +196,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 class _Stored(msgspec.Struct):
-    """What a run's id is made of, as it is stored: with whatever fields the version that wrote it knew."""
+    """What a run's id is made of."""
 
     identity: dict[str, Any]
     extent: dict[str, Any]
@@ -207,7 +211,13 @@ def _check_identity(raw: bytes, manifest: Manifest, file: Path) -> None:
             f"{file}: its replies are to be read by protocol {protocol!r}, which this version does not know; it knows "
             f"{', '.join(PROTOCOLS)}. Upgrade proverbench" + (f", or was {near[0]!r} meant?" if near else "")
         )
-    found = _stored_run_id(msgspec.json.decode(raw, type=_Stored))
+    for role, asked in manifest.identity.roles.items():
+        if asked.kind != GIVEN and known_kind(asked.kind) is None:
+            raise RunMismatchError(
+                f"{file}: the {role} was asked at an endpoint of kind {asked.kind!r}, which this version does not "
+                f"know; {no_such_kind(asked.kind)}. Upgrade proverbench"
+            )
+    found = stored_run_id(raw)
     if manifest.run_id != found:
         raise JournalError(
             f"{file}: run_id is {manifest.run_id[:12]}…, but what it identifies has {found[:12]}…; the manifest was "
@@ -215,8 +225,9 @@ def _check_identity(raw: bytes, manifest: Manifest, file: Path) -> None:
         )
 
 
-def _stored_run_id(stored: _Stored) -> str:
-    """:func:`run_id` of JSON as it is stored."""
+def stored_run_id(raw: bytes) -> str:
+    """:func:`run_id` of a manifest's JSON as it is stored, with whatever fields the version that wrote it knew."""
+    stored = msgspec.json.decode(raw, type=_Stored)
     identity = _in_order(stored.identity, Identity)
     if isinstance(roles := identity.get("roles"), dict):
         identity["roles"] = {role: _in_order(roles[role], RoleIdentity) for role in sorted(roles)}
@@ -330,7 +341,7 @@ def _open_inputs(path: Path, manifest: Manifest) -> tuple[Path, int]:
     found = None
     for file in (path / INPUTS, path / NEXT_INPUTS):
         try:
-            with open(file, "rb") as stream:
+            with open(file, "rb", opener=open_regular) as stream:
                 found = hashlib.file_digest(stream, "sha256").hexdigest()
                 if found == manifest.inputs_sha256:
                     return file, os.dup(stream.fileno())

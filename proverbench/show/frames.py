@@ -6,18 +6,35 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from msgspec import UnsetType
 
-from proverbench.metrics.arrays import SEVERITIES, severity_of
+from proverbench.metrics.arrays import META_UNITS, SEVERITIES, meta_units, severity_of
+from proverbench.metrics.rates import Sums, exact_sums
+from proverbench.metrics.shown import shown_interval
 from proverbench.protocols.basic_v1 import decode_field
-from proverbench.records import CallLine, Manifest, ProofRecord, Summary
+from proverbench.records import CallLine, Extent, Judgment, Manifest, ProofRecord, Summary
+from proverbench.run.derive import UNANSWERED, Scored
 from proverbench.run.folder import RunFolder
 from proverbench.run.journal import storable
+from proverbench.run.provenance import COLUMNS, provenance
 from proverbench.spending.usage import normalise_usage
+from proverbench.unseen import unseen
+
+NO_PROOF = "no valid proof"
+"""Reason in the frame of judgments of one that was never asked, there being no proof to judge."""
 
 SCORES: dict[str, str] = {
     "split": "string",
     "metric": "string",
+    "count": "Int64",
     "value": "Float64",
+    "numerator": "Int64",
+    "denominator": "Int64",
+    "formula": "string",
+    "undefined": "string",
+    "shown_low": "Float64",
+    "shown_high": "Float64",
+    "shown_method": "string",
     "low": "Float64",
     "high": "Float64",
     "se": "Float64",
@@ -29,6 +46,7 @@ SCORES: dict[str, str] = {
     "same_problems_high": "Float64",
     "bound_low": "Float64",
     "bound_high": "Float64",
+    **COLUMNS,
 }
 """Columns of :attr:`LoadedRun.scores` and their types."""
 
@@ -42,12 +60,15 @@ PROOFS: dict[str, str] = {
     "policy": "string",
     "complete": "boolean",
     "generation_error": "string",
+    "generation_failed": "Int64",
     "steps": "Int64",
     "score": "Float64",
+    "judgments": "Int64",
     "accepts": "Int64",
     "rejects": "Int64",
     "invalid": "Int64",
     "neutralised": "Int64",
+    "unseen": "Int64",
     "is_correct": "boolean",
     "label": "Int64",
     "severity": "string",
@@ -65,6 +86,7 @@ JUDGMENTS: dict[str, str] = {
     "sample": "Int64",
     "repeat": "Int64",
     "domain": "string",
+    "state": "string",
     "valid": "boolean",
     "reason": "string",
     "first_error_step": "Int64",
@@ -72,6 +94,11 @@ JUDGMENTS: dict[str, str] = {
     "label": "Int64",
     "polarity_right": "boolean",
     "step_right": "boolean",
+    "valid_credit": "Float64",
+    "polarity_credit": "Float64",
+    "step_credit": "Float64",
+    "meta_credit": "Float64",
+    "meta_valid_credit": "Float64",
     "meta_valid": "boolean",
     "meta_level": "string",
     "meta_reason": "string",
@@ -127,14 +154,19 @@ class LoadedRun:
         return self.folder.manifest
 
     @cached_property
+    def scored(self) -> Scored:
+        """Scores, and the arrays that they rest on, of what is on disk now."""
+        return self.folder.scored()
+
+    @property
     def summary(self) -> Summary:
         """The scores and counts of what is on disk now."""
-        return self.folder.summary()
+        return self.scored.summary
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """One row for each split and metric, with interval and bounds; only complete splits have any."""
-        return _frame(SCORES, _scores(self.summary))
+        """One row for each split and metric, with all that defends it; only complete splits have any."""
+        return _frame(SCORES, _scores(self.manifest, self.scored))
 
     @cached_property
     def proofs(self) -> pd.DataFrame:
@@ -143,8 +175,10 @@ class LoadedRun:
 
     @cached_property
     def judgments(self) -> pd.DataFrame:
-        """One row for each answered (or closed) judgment; fields of the verdict decoded for reading."""
-        return _frame(JUDGMENTS, (row for record in self.folder.records() for row in _judgments(record)))
+        """One row for each requested judgment, asked or not; fields of the verdict decoded for reading."""
+        extent = self.manifest.extent
+        records = self.folder.records()
+        return _frame(JUDGMENTS, (row for record in records for row in _judgments(record, extent)))
 
     @cached_property
     def calls(self) -> pd.DataFrame:
@@ -187,9 +221,17 @@ def _frame(columns: Mapping[str, str], rows: Iterator[dict[str, Any]]) -> pd.Dat
     return pd.DataFrame(kept, dtype=object).astype(dict(columns))
 
 
-def _scores(summary: Summary) -> Iterator[dict[str, Any]]:
-    for split, part in summary.splits.items():
-        for metric, value in (part.metrics or {}).items():
+def _scores(manifest: Manifest, scored: Scored) -> Iterator[dict[str, Any]]:
+    beside = provenance(manifest, scored.summary)
+    for split, part in scored.summary.splits.items():
+        if part.metrics is None:
+            continue
+        sums = exact_sums(scored.arrays.split(split), meta=manifest.extent.meta)
+        reasons = {} if isinstance(part.undefined, UnsetType) else part.undefined
+        for metric, value in part.metrics.items():
+            if metric not in sums:
+                yield {"split": split, "metric": metric, "count": value, **beside}
+                continue
             interval = (part.intervals or {}).get(metric, {})
             bound = (part.bounds or {}).get(metric, {})
             same = interval.get("same_problems") or {}
@@ -197,12 +239,34 @@ def _scores(summary: Summary) -> Iterator[dict[str, Any]]:
                 "split": split,
                 "metric": metric,
                 "value": value,
+                **_fraction(sums[metric]),
+                "undefined": reasons.get(metric),
+                **_shown(interval),
+                **beside,
                 **{name: interval.get(name) for name in ("low", "high", "se", "n", "effective_n", "evidence", "df")},
                 "same_problems_low": same.get("low"),
                 "same_problems_high": same.get("high"),
                 "bound_low": bound.get("low"),
                 "bound_high": bound.get("high"),
             }
+
+
+def _fraction(sums: Sums) -> dict[str, Any]:
+    """Numerator and denominator of a rate; of a metric made of several, how it is made of them."""
+    parts = [f"{numerator}/{denominator}" for numerator, denominator in sums.rates]
+    if len(parts) > 1:
+        return {"formula": f"{sums.function}({', '.join(parts)})"}
+    numerator, denominator = sums.rates[0]
+    return {"numerator": numerator, "denominator": denominator, "formula": parts[0]}
+
+
+def _shown(interval: Mapping[str, Any]) -> dict[str, Any]:
+    """The interval that people are shown, and how it was made."""
+    shown = shown_interval(interval)
+    if shown is None:
+        return {}
+    made = interval.get("method")
+    return {"shown_low": shown.low, "shown_high": shown.high, "shown_method": made}
 
 
 def _identity(record: ProofRecord) -> dict[str, Any]:
@@ -235,38 +299,76 @@ def _proof(record: ProofRecord) -> dict[str, Any]:
         "policy": record.policy,
         "complete": record.complete,
         "generation_error": record.generation_error,
+        "generation_failed": _generation_failed(record),
         "steps": len(record.steps),
         "score": record.score,
+        "judgments": len(record.judgments),
         "accepts": accepts,
         "rejects": len(valid) - accepts,
         "invalid": len(record.judgments) - len(valid),
         "neutralised": record.neutralised,
+        "unseen": sum(map(unseen, record.steps)),
         **labels,
         "proof": "\n\n".join(record.steps),
     }
 
 
-def _judgments(record: ProofRecord) -> Iterator[dict[str, Any]]:
-    for judgment in record.judgments:
-        row = {
-            **_identity(record),
-            "repeat": judgment.repeat,
-            "valid": judgment.valid,
-            "reason": judgment.reason,
-            "first_error_step": judgment.first_error_step,
-            "assessment": None if judgment.assessment is None else decode_field(judgment.assessment),
-            "errors": None if judgment.errors is None else decode_field(judgment.errors),
-        }
-        if judgment.valid and record.is_correct is not None:
-            row["polarity_right"] = (judgment.first_error_step == -1) == record.is_correct
-            row["step_right"] = judgment.first_error_step == record.first_error_step
-        if judgment.meta is not None:
-            row |= {
-                "meta_valid": judgment.meta.valid,
-                "meta_level": judgment.meta.level,
-                "meta_reason": judgment.meta.reason,
-            }
+def _generation_failed(record: ProofRecord) -> int | None:
+    """1 or 0: what its mean is the rate of; None while the proof is not there, and in VerifierBench."""
+    if record.proof_id is not None or (record.generation_error is None and not record.steps):
+        return None
+    return int(record.generation_error is not None)
+
+
+def _judgments(record: ProofRecord, extent: Extent) -> Iterator[dict[str, Any]]:
+    """One row for each of the R judgments that were requested of the proof."""
+    made = {judgment.repeat: judgment for judgment in record.judgments}
+    for repeat in range(extent.verifier_repeats):
+        judgment = made.get(repeat)
+        row: dict[str, Any] = {**_identity(record), "repeat": repeat}
+        if judgment is not None:
+            row |= {"state": "closed" if judgment.reason == UNANSWERED else "answered"}
+            row |= _verdict(record, judgment) | _credits(record, judgment, extent)
+        elif record.generation_error is not None:
+            row |= {"state": "not asked", "valid": False, "reason": NO_PROOF} | _credits(record, None, extent)
+        else:
+            row |= {"state": "open"}
         yield row
+
+
+def _verdict(record: ProofRecord, judgment: Judgment) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "valid": judgment.valid,
+        "reason": judgment.reason,
+        "first_error_step": judgment.first_error_step,
+        "assessment": None if judgment.assessment is None else decode_field(judgment.assessment),
+        "errors": None if judgment.errors is None else decode_field(judgment.errors),
+    }
+    if judgment.valid and record.is_correct is not None:
+        row["polarity_right"] = (judgment.first_error_step == -1) == record.is_correct
+        row["step_right"] = judgment.first_error_step == record.first_error_step if record.located else None
+    if judgment.meta is not None:
+        row |= {
+            "meta_valid": judgment.meta.valid,
+            "meta_level": judgment.meta.level,
+            "meta_reason": judgment.meta.reason,
+        }
+    return row
+
+
+def _credits(record: ProofRecord, judgment: Judgment | None, extent: Extent) -> dict[str, Any]:
+    """What a judgment earned for each rate, 0 where it earned nothing: plain means of these are the published rates."""
+    valid = judgment is not None and judgment.valid
+    step = judgment.first_error_step if judgment is not None and valid else None
+    earned: dict[str, Any] = {"valid_credit": float(valid)}
+    if record.is_correct is not None:
+        earned["polarity_credit"] = float(valid and (step == -1) == record.is_correct)
+        if record.located:
+            earned["step_credit"] = float(valid and step == record.first_error_step)
+        if extent.meta and (judgment is None or not judgment.valid or judgment.meta is not None):
+            units = None if judgment is None else meta_units(judgment)
+            earned |= {"meta_credit": (units or 0) / META_UNITS, "meta_valid_credit": float(units is not None)}
+    return earned
 
 
 def _call(line: CallLine) -> dict[str, Any]:

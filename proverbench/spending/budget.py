@@ -1,10 +1,10 @@
 """Tokens and money of a run: what its journal says was used, and whether a limit is reached."""
 
-from proverbench.inputs.config import Prices, read_saved
 from proverbench.records import GIVEN, AttemptLine, CallFacts, Facts, Manifest
-from proverbench.run.sources import MANIFEST, Sources
 from proverbench.spending.money import Budget, Spending
+from proverbench.spending.prices import Prices
 from proverbench.spending.usage import normalise_usage
+from proverbench.tables import read_saved
 
 
 class Spent:
@@ -20,7 +20,7 @@ class Spent:
     def __init__(self, manifest: Manifest) -> None:
         operation = manifest.operation
         prices = {
-            role: read_saved(Prices, table, f"{MANIFEST}: operation.prices.{role}")
+            role: read_saved(Prices, table, f"manifest.json: operation.prices.{role}")
             for role, table in (operation.get("prices") or {}).items()
         }
         self.priced = bool(prices)
@@ -34,14 +34,6 @@ class Spent:
                 if identity.kind != GIVEN
             },
         )
-
-    @classmethod
-    def of(cls, sources: Sources) -> "Spent":
-        """What the run at ``sources`` used so far."""
-        spent = cls(sources.manifest)
-        for line in sources.calls.facts():
-            spent.add(line)
-        return spent
 
     def add(self, line: Facts) -> None:
         """Count one line of the journal; lines that cost nothing are passed over."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from proverbench.inputs.config import Prices
+from proverbench.spending.prices import Prices
 from proverbench.spending.usage import NO_USAGE, Usage
 
 CHARS_PER_TOKEN = 3.5
@@ -159,7 +159,7 @@ class Spending:
     @property
     def cost(self) -> Cost:
         """What was spent."""
-        if self.calls == 0 and not self.uncertain:
+        if self.calls == 0 and not self.uncertain and not self.broken.total:
             return Cost(0.0)
         return self.known + Cost(0.0, at_least=self.uncertain)
 

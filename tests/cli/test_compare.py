@@ -10,7 +10,7 @@ import pytest
 from proverbench.run.comparability import ASPECTS, differences
 from proverbench.show.frames import load
 from proverbench.show.report.build import open_runs
-from tests.support import ROOT
+from tests.support import ROOT, change_manifest
 
 
 def found(command, *arguments) -> dict:
@@ -22,9 +22,7 @@ def found(command, *arguments) -> dict:
 def changed(run: Path, target: Path, edit) -> Path:
     """A copy of a run whose manifest says something else."""
     shutil.copytree(run, target)
-    manifest = json.loads((target / "manifest.json").read_bytes())
-    edit(manifest)
-    (target / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    change_manifest(target, edit)
     return target
 
 

@@ -166,7 +166,7 @@ def test_formulas(text, formula):
 
 
 def test_visible():
-    assert visible("a\x00b\x1bc\td\ne\rf\x7f\x85\ufffe") == "a␀b␛c\td\ne␍f␡��"
+    assert visible("a\x00b\x1bc\td\ne\rf\x7f\x85\ufffe") == "a␀b␛c\td\ne␍f␡⟨U+0085⟩⟨U+FFFE⟩"
 
 
 @pytest.mark.parametrize("text", ["x" * 40_000, "𝔸" * 20_000, "x" * CELL_LIMIT + "𝔸"])

@@ -17,9 +17,10 @@ from proverbench.errors import (
     ServerEndedError,
     TransientError,
 )
-from proverbench.inputs.config import Config, EndpointConfig, Prices, RoleConfig
+from proverbench.inputs.config import Config, EndpointConfig, RoleConfig
 from proverbench.rehearse import BatchProfile, Play, Profile, RehearseServer
 from proverbench.spending.money import Spending
+from proverbench.spending.prices import Prices
 from proverbench.spending.usage import Usage
 
 NOW = datetime.now(UTC)

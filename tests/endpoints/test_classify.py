@@ -14,7 +14,7 @@ from proverbench.endpoints.classify import (
     read_error,
     unknown_parameter,
 )
-from proverbench.protocols.basic_v1 import FINISH_REASONS
+from proverbench.endpoints.kinds.registry import KINDS
 
 DOCS = Path(__file__).parents[2] / "docs" / "endpoints.md"
 
@@ -40,7 +40,7 @@ def test_the_documented_table_is_the_one_in_code():
 
 def test_the_documented_finish_reasons_are_the_parsers():
     documented = {row[0].strip("`"): set(re.findall(r"`(\w+)`", row[1])) for row in _rows("| kind | normal stop |")}
-    assert documented == {kind: set(reasons) for kind, reasons in FINISH_REASONS.items()}
+    assert documented == {kind.name: set(kind.normal_stops) for kind in KINDS if kind.normal_stops}
 
 
 def test_every_status_has_a_row():

@@ -11,7 +11,7 @@ from proverbench.endpoints import embedded
 from proverbench.endpoints.base import Answered
 from proverbench.endpoints.factory import close_callers, open_callers
 from proverbench.errors import ConfigError
-from proverbench.inputs.config import load_config
+from proverbench.inputs.config_file import load_config
 from tests.endpoints.conftest import request
 
 

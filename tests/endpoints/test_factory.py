@@ -10,9 +10,9 @@ from aiohttp import web
 
 from proverbench.endpoints.base import Answered, Request
 from proverbench.endpoints.factory import check_endpoints, close_callers, open_callers
-from proverbench.endpoints.transport import proxy_for
+from proverbench.endpoints.network import proxy_for
 from proverbench.errors import ConfigError, FatalEndpointError
-from proverbench.inputs.config import load_config
+from proverbench.inputs.config_file import load_config
 from proverbench.rehearse.plays import answer, failure, hang
 from tests.endpoints.conftest import ask, request
 from tests.support import until

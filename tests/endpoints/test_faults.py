@@ -586,7 +586,7 @@ class TestLoad:  # rows 19 and 20
         config.write_text(f'[verifier]\nmodel = "m"\nbase_url = "{bench.server.base_url}"\n')
         script = textwrap.dedent("""
             import asyncio, sys
-            from proverbench.inputs.config import load_config
+            from proverbench.inputs.config_file import load_config
             from proverbench.endpoints.base import Request
             from proverbench.endpoints.factory import close_callers, open_callers
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proverbench.errors import ConfigError
-from proverbench.inputs.config import Config, RoleConfig, check_environment, load_config
+from proverbench.inputs.config import Config, RoleConfig, check_environment
+from proverbench.inputs.config_file import load_config
 from proverbench.records import RoleIdentity
 from tests.support import grows_too_fast
 
@@ -122,7 +123,7 @@ def test_the_api_backend_ignores_the_other_backends_keys(tmp_path: Path) -> None
         pytest.param(verifier("timeout_s = 0"), "verifier.timeout_s is 0; wanted greater than 0", id="no-timeout"),
         pytest.param(
             verifier("kind = 'opneai'"),
-            "verifier.kind is 'opneai'; wanted 'openai', 'anthropic', 'embedded' or 'replay'",
+            "verifier.kind is 'opneai'; did you mean 'openai'? known are 'openai', 'anthropic', 'embedded', 'replay'",
             id="kind",
         ),
         pytest.param(

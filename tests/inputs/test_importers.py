@@ -143,7 +143,8 @@ def test_gradingbench(tmp_path: Path) -> None:
     imported = import_gradingbench(path)
     right, almost = reread(imported, tmp_path)
     assert right.steps == ['line\n\nline, "quoted"']
-    assert [(row.is_correct, row.first_error_step) for row in (right, almost)] == [(True, -1), (False, 0)]
+    assert [(row.is_correct, row.first_error_step) for row in (right, almost)] == [(True, -1), (False, None)]
+    assert (right.annotation.verdict, almost.annotation.verdict) == ("correct", "incorrect")
     assert almost.annotation.remark == "points 6 of 7, reward 'Almost'"
     assert right.reference_solution == "ref"
     assert WHOLE_PROOFS in imported.notes
@@ -174,7 +175,7 @@ def test_open_proof_corpus(tmp_path: Path) -> None:
     imported = import_opc(path)
     right, wrong = reread(imported, tmp_path)
     assert (right.problem_id, right.policy, right.subject, right.reference_solution) == ("7", "o3", "IMO", "ref")
-    assert (right.is_correct, wrong.first_error_step) == (True, 0)
+    assert (right.is_correct, wrong.is_correct, wrong.first_error_step) == (True, False, None)
     assert wrong.annotation.reviewer_comment == "wrong\n\nreally"
     assert sorted(imported.left_out.values()) == [1, 1, 1, 1, 1]
 
@@ -194,12 +195,12 @@ def test_faulty_open_proof_corpus(tmp_path: Path) -> None:
         ("paragraphs", "a\nb\r\n \r\n\nc", "1.0", "first-error", ["a\nb", "c"], 1),
         ("lines", "a\n\nb", "0", "first-error", ["a", "b"], 0),
         ("whole", "a\n\nb", "Correct", "verdict", ["a\n\nb"], -1),
-        (None, "a\n\nb", "0", "verdict", ["a\n\nb"], 0),
+        (None, "a\n\nb", "0", "verdict", ["a\n\nb"], None),
         (None, "<step>a", "0", "first-error", ["a"], 0),
     ],
 )
 def test_csv_splits_and_labels(
-    tmp_path: Path, split: Any, text: str, label: str, kind: Any, steps: list[str], first_error: int
+    tmp_path: Path, split: Any, text: str, label: str, kind: Any, steps: list[str], first_error: int | None
 ) -> None:
     path = table(tmp_path / "c.csv", ["problem", "proof", "label"], ["p", text, label])
     imported = import_csv(path, CsvOptions(label=kind, split=split))

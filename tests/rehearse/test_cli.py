@@ -57,7 +57,7 @@ def test_prints_a_config_and_answers_and_sums_up(running):
 
 
 def test_config_is_one_that_a_run_takes(running, tmp_path):
-    from proverbench.inputs.config import load_config
+    from proverbench.inputs.config_file import load_config
 
     for kind in ("openai", "anthropic"):
         process, _ = running("--kind", kind)
@@ -79,3 +79,22 @@ def test_bad_options(options, found):
     result = CliRunner().invoke(command, options)
     assert result.exit_code == 2
     assert found in result.output
+
+
+def test_dialects_are_listed_and_played(running, tmp_path):
+    listed = CliRunner().invoke(command, ["--dialect", "list"])
+    assert listed.exit_code == 0
+    assert "vllm_abort_then_done" in listed.output
+    _, origin = running("--dialect", "eos_for_a_normal_end")
+    reply = _post(
+        f"{origin}/v1/chat/completions", {"model": "m", "messages": [{"role": "user", "content": "Prove it."}]}
+    )
+    assert reply["choices"][0]["finish_reason"] == "eos_token"
+    assert "<step>" in reply["choices"][0]["message"]["content"]
+    assert reply["model"] == "m"
+
+
+def test_an_unknown_dialect_is_refused():
+    ended = CliRunner().invoke(command, ["--dialect", "vllm_abort_then_don"])
+    assert ended.exit_code == 2
+    assert "'vllm_abort_then_done'" in ended.output

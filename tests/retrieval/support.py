@@ -15,7 +15,7 @@ import numpy as np
 
 from proverbench.retrieval.corpus import Corpus
 from proverbench.retrieval.records import Document, GoldQuery, Ranking
-from proverbench.retrieval.render import TextTemplate, render_document
+from proverbench.retrieval.render import TextTemplate, render_own
 from proverbench.retrieval.systems.base import Context, System
 from proverbench.retrieval.vectors import Vectors
 
@@ -30,7 +30,7 @@ def make_corpus(*texts: str) -> Corpus:
 def make_context(cache: Path, *texts: str) -> Context:
     """Corpus, rendered texts and cache of a test."""
     corpus = make_corpus(*texts)
-    return Context(corpus, [render_document(document) for document in corpus.documents], cache)
+    return Context(corpus, [render_own(document) for document in corpus.documents], cache)
 
 
 def make_query(query_id: str, text: str, *units: list[str], cluster: str = "") -> GoldQuery:
@@ -59,6 +59,7 @@ class HashEmbedder:
 
     name = "hash"
     licence = ""
+    concurrency = 1
 
     def __init__(
         self, template: TextTemplate | None = None, *, batch_size: int = 4, fail_at: int | None = None
@@ -80,6 +81,9 @@ class HashEmbedder:
         self.asked += written
         seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) for text in written]
         return np.array([np.random.Generator(np.random.PCG64(seed)).normal(size=16) for seed in seeds])
+
+    def notes(self) -> list[str]:
+        return []
 
     async def aclose(self) -> None:
         pass

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from proverbench.errors import DataError
-from proverbench.retrieval.benchmarks import SHARED_171, TASKS, cut_to_subset, load_benchmark, load_subset
+from proverbench.retrieval.benchmarks import TASKS, load_benchmark
 from proverbench.retrieval.cli import TASKS as CLI_TASKS
 from proverbench.retrieval.gold import resolve_gold
 from proverbench.retrieval.shipped import shipped_data
+from proverbench.retrieval.subsets import SHARED_171, cut_to_subset, load_subset
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "retrieval"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the sample of the published benchmarks is not here")

@@ -30,7 +30,7 @@ def test_fields_of_search_services_are_understood(tmp_path: Path) -> None:
     }
     (document,) = load_corpus(write(tmp_path / "c.jsonl", [row])).documents
     assert (document.id, document.name, document.module) == ("Nat.add_comm", "Nat.add_comm", "Init.Nat")
-    assert (document.signature, document.informal, document.docstring) == ("n + m = m + n", "Addition commutes.", "")
+    assert (document.type, document.informal, document.docstring) == ("n + m = m + n", "Addition commutes.", "")
 
 
 def test_a_leandojo_corpus_is_a_file_a_line(tmp_path: Path) -> None:

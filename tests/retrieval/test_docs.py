@@ -7,8 +7,9 @@ import pytest
 
 from proverbench.retrieval.benchmarks import TASKS
 from proverbench.retrieval.cli import main
-from proverbench.retrieval.metrics import CURVES, SCALARS, score_queries
+from proverbench.retrieval.metrics import CURVES, ROUTED, SCALARS, score_queries
 from proverbench.retrieval.settings import Settings
+from proverbench.retrieval.strings import NO_STRINGS
 from proverbench.retrieval.systems.build import KINDS
 from tests.support import ROOT
 
@@ -24,7 +25,7 @@ def first_cells(text: str, heading: str) -> set[str]:
 
 
 def test_every_metric_is_defined_once() -> None:
-    assert first_cells(METRICS, "One query") == {*(f"{curve}@k" for curve in CURVES), *SCALARS, "pr11"}
+    assert first_cells(METRICS, "One query") == {*(f"{curve}@k" for curve in (*CURVES, *ROUTED)), *SCALARS, "pr11"}
 
 
 def test_every_task_system_and_command_is_described() -> None:
@@ -47,6 +48,6 @@ def test_the_config_of_the_guide_is_accepted(tmp_path: Path) -> None:
     path = tmp_path / "c.toml"
     path.write_text(example, encoding="utf-8")
     settings = Settings.load(path)
-    assert settings.embedders["qwen"].template.for_document("d") == "d"
+    assert settings.embedders["qwen"].template(NO_STRINGS).for_document("d") == "d"
     assert settings.rerankers["judge"].depth == 20
     assert settings.engines["leanexplore"].results == 200

@@ -7,9 +7,10 @@ import msgspec
 import pytest
 
 from proverbench.errors import DataError
-from proverbench.retrieval.leaderboard import RunData, build_page
+from proverbench.retrieval.leaderboard import build_page
 from proverbench.retrieval.published import load_published
 from proverbench.retrieval.records import BenchmarkIdentity, CorpusIdentity, GoldQuery, Positions, RunManifest
+from proverbench.retrieval.rundata import RunData
 from tests.retrieval.support import make_query
 
 SINGLE = [make_query(f"q{i}", f"text {i}", [f"g{i}"], cluster=f"c{i // 2}") for i in range(8)]

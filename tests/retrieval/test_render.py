@@ -2,13 +2,13 @@ import pytest
 
 from proverbench.errors import ConfigError
 from proverbench.retrieval.records import Document
-from proverbench.retrieval.render import TextTemplate, render_document
+from proverbench.retrieval.render import TextTemplate, render_own
 
 
 def test_the_renderer_shows_every_field_once_and_leaves_out_empty_ones() -> None:
     document = Document(id="1", name="Nat.a", kind="theorem", signature="1 = 1", informal="One is one.")
-    assert render_document(document) == "theorem Nat.a\n1 = 1\nOne is one."
-    assert render_document(Document(id="1", name="x", text="free")) == "x\nfree"
+    assert render_own(document) == "theorem Nat.a\n1 = 1\nOne is one."
+    assert render_own(Document(id="1", name="x", text="free")) == "x\nfree"
 
 
 def test_instruction_aware_models_take_the_instruction_on_the_query_and_nothing_on_documents() -> None:

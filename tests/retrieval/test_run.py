@@ -36,6 +36,7 @@ class Scripted:
     spec = "scripted"
     external = False
     own_corpus = ""
+    own_missing: frozenset[str] | None = None
     licence = ""
 
     def __init__(self, *, failing: Sequence[str] = (), fatal: str = "", stop_at: str = "") -> None:

@@ -1,7 +1,7 @@
 import pytest
 
-from proverbench.inputs.config import Prices
 from proverbench.spending.money import Budget, Cost, Spending, assumptions, cache_saving_usd, cost, estimate, used
+from proverbench.spending.prices import Prices
 from proverbench.spending.usage import Usage
 
 FULL = Prices(input=2.0, cached_input=0.5, cache_write=2.5, output=10.0)

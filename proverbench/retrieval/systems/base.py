@@ -5,8 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+from msgspec import UNSET
+from numpy.typing import NDArray
+
 from proverbench.retrieval.corpus import Corpus
 from proverbench.retrieval.records import GoldQuery, Ranking, Unanswered
+from proverbench.retrieval.render import OWN_V1, Renderer, renderer_of
+from proverbench.retrieval.strings import NO_STRINGS, Strings
 
 Outcome = Ranking | Unanswered
 
@@ -19,7 +25,10 @@ class System(Protocol):
     external: bool
     """Whether its lists come from outside: it may return fewer than asked, and then has no value above its cap."""
     own_corpus: str
-    """Name of the corpus that it searches where that is not the run's own; else empty."""
+    """Name of the corpus that it searches where that is not the run's own; else empty. Its lists then hold full names
+    as it returned them, and its gold is looked up among names."""
+    own_missing: frozenset[str] | None
+    """Names that its own corpus is known to lack; None where its coverage is unknown."""
     licence: str
     """Licence of the model or service, as its makers state it; empty if unknown."""
 
@@ -52,10 +61,18 @@ class Context:
     texts: list[str]
     """The corpus, rendered, row by row."""
     cache: Path
+    renderer: Renderer = field(default_factory=lambda: renderer_of(OWN_V1))
+    strings: Strings = NO_STRINGS
+    query_ids: Sequence[str] = ()
+    """Of all that the run asks."""
     on_progress: Callable[[str, int, int], None] = field(default=lambda what, done, total: None)
     """Told of long preparations: what, done, total."""
     stopping: Callable[[], bool] = field(default=lambda: False)
     """Whether the user asked to stop: nothing new should be begun, what is in flight is still saved."""
+
+    def allowed(self, query: GoldQuery) -> NDArray[np.bool_] | None:
+        """Return which rows a query may find, shape (documents,); None where that is all of them."""
+        return None if query.pool is UNSET else self.corpus.library.accessible(query.pool)
 
 
 class Remembered:
@@ -73,6 +90,7 @@ class Remembered:
         self.spec = system.spec
         self.external = system.external
         self.own_corpus = system.own_corpus
+        self.own_missing = system.own_missing
         self.licence = system.licence
 
     def identity(self) -> dict[str, Any]:

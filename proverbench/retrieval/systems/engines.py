@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
+from msgspec import UNSET, UnsetType
 
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Answered, Priority, Reply, Request
@@ -26,6 +27,7 @@ from proverbench.retrieval.answers import AnswerCache
 from proverbench.retrieval.politeness import PoliteWindow
 from proverbench.retrieval.records import GoldQuery, Ranking, Unanswered
 from proverbench.retrieval.settings import EngineSettings
+from proverbench.retrieval.subsets import load_missing
 from proverbench.retrieval.systems.base import Context, Outcome
 from proverbench.run.journal import storable
 
@@ -73,7 +75,7 @@ class LeanSearch(_Engine):
 
 
 class LeanExplore(_Engine):
-    """LeanExplore: GET with a key, best first."""
+    """LeanExplore: GET, with a key if there is one, best first."""
 
     name = "leanexplore"
     base_url = "https://www.leanexplore.com/api/v2"
@@ -111,6 +113,28 @@ def _joined(name: Any) -> str:
     raise ValueError("a name that is neither text nor a list of parts")
 
 
+_UNPROCESSABLE = 422
+_FEWER = (150, 100, 50, 20, 10)
+"""What is asked for next where an engine refuses so many results and does not say how many it gives."""
+
+
+class _TooManyResultsError(Exception):
+    """The engine refuses so many results, and gives at most ``at_most``."""
+
+    def __init__(self, at_most: int) -> None:
+        super().__init__(at_most)
+        self.at_most = at_most
+
+
+def _allowed_results(raw: bytes, wanted: Mapping[str, Any]) -> int | None:
+    """Return how many results to ask for after a 422 that names ``num_results``; None if it is about something else."""
+    asked = wanted.get("json", {}).get("num_results")
+    if asked is None or b"num_results" not in raw:
+        return None
+    said = [int(n) for n in re.findall(rb'(?:less than or equal to |at most |"le": ?)([0-9]{1,4})\b', raw)]
+    return next((n for n in [*said, *_FEWER] if 0 < n < asked), None)
+
+
 class _GetTransport(Transport):
     """The shared HTTP layer with GET beside POST."""
 
@@ -139,6 +163,7 @@ class _EngineEndpoint:
         self._timeout_s = settings.timeout_s
         self._window = window
         self._redact = access.redact
+        self._at_most: int | None = None
         self._transport = _GetTransport(
             self._base_url + self._path,
             {**({"Authorization": f"Bearer {access.key}"} if access.key else {}), **access.headers},
@@ -150,12 +175,21 @@ class _EngineEndpoint:
     async def complete(self, request: Request) -> Reply:
         """Make one attempt; waiting for the window does not count against its timeout."""
         wanted = json.loads(request.prompt)
-        async with self._window.slot():
-            try:
-                async with asyncio.timeout(self._timeout_s):
-                    return await self._ask(wanted)
-            except TimeoutError:
-                raise AttemptTimeoutError(f"no answer within {self._timeout_s:g} s", kind="timeout") from None
+        while True:
+            self._lower(wanted)
+            async with self._window.slot():
+                try:
+                    async with asyncio.timeout(self._timeout_s):
+                        return await self._ask(wanted)
+                except TimeoutError:
+                    raise AttemptTimeoutError(f"no answer within {self._timeout_s:g} s", kind="timeout") from None
+                except _TooManyResultsError as exc:
+                    self._at_most = exc.at_most
+
+    def _lower(self, wanted: dict[str, Any]) -> None:
+        """Ask for no more results than the engine has said it gives."""
+        if self._at_most is not None and "num_results" in wanted.get("json", {}):
+            wanted["json"]["num_results"] = min(wanted["json"]["num_results"], self._at_most)
 
     async def _ask(self, wanted: dict[str, Any]) -> Reply:
         if wanted["method"] == "GET":
@@ -166,6 +200,8 @@ class _EngineEndpoint:
             raw = await response.read()
             if response.status == 200:
                 return self._reply(raw)
+            if response.status == _UNPROCESSABLE and (lower := _allowed_results(raw, wanted)) is not None:
+                raise _TooManyResultsError(lower)
             facts = read_error(raw)
             rule = classify(response.status, facts)
             message = self._redact(describe(rule, response.status, facts, base_url=self._base_url))
@@ -213,7 +249,9 @@ class EngineSystem:
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.spec = engine.name
-        self.own_corpus = f"the corpus of {engine.name}{f' at {settings.revision}' if settings.revision else ''}"
+        of = f"the corpus of {engine.name}{f' at {settings.revision}' if settings.revision else ''}"
+        self.own_corpus = settings.corpus or of
+        self.own_missing = frozenset(load_missing(settings.missing)) if settings.missing else None
         self._engine = engine
         self._settings = settings
         self._context = context
@@ -253,7 +291,9 @@ class EngineSystem:
                 return
             request = self._engine.request(query.text, self._settings)
             body = self._answers.read(request)
+            took: float | UnsetType = UNSET
             if body is None:
+                began = time.monotonic()
                 await self._caller.acquire(Priority.POLICY)
                 outcome = await self._caller.call(
                     Request(role="engine", prompt=json.dumps(request), key=f"engine/{query.id}/0/0")
@@ -263,8 +303,8 @@ class EngineSystem:
                     continue
                 body = outcome.reply.text
                 self._answers.write(request, body)
-            names = self._engine.names(json.loads(body))
-            yield Ranking(query.id, [self._context.corpus.row(name) for name in names[:k]])
+                took = time.monotonic() - began
+            yield Ranking(query.id, self._engine.names(json.loads(body))[:k], took)
 
     def notes(self) -> list[str]:
         """Return the endpoint's remarks."""

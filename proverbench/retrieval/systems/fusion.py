@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
 
+from proverbench.retrieval.corpus import Corpus
 from proverbench.retrieval.records import GoldQuery, Ranking, Unanswered
 from proverbench.retrieval.systems.base import Outcome, System
 
@@ -36,16 +37,23 @@ class FusionSystem:
     Args:
         spec: How the command line names it.
         members: The systems.
-        order: Row number of each row id of the corpus.
+        corpus: What the run searches.
     """
 
-    def __init__(self, spec: str, members: Sequence[System], order: dict[str, int]) -> None:
+    def __init__(self, spec: str, members: Sequence[System], corpus: Corpus) -> None:
         self.spec = spec
         self._members = list(members)
-        self._order = order
+        self._corpus = corpus
+        self._order = corpus.number_of
         # A list is cut short by a service only where no member reaches deeper.
         self.external = all(member.external for member in members)
         self.own_corpus = ", ".join(dict.fromkeys(member.own_corpus for member in members if member.own_corpus))
+        # What one member lacks another may have, and of the run's corpus nobody has said what it lacks.
+        self.own_missing: frozenset[str] | None = None
+        if self.own_corpus:
+            self._order = {}
+            for number, document in enumerate(corpus.documents):
+                self._order.setdefault(document.name or document.id, number)
         self.licence = ", ".join(dict.fromkeys(member.licence for member in members if member.licence))
 
     def identity(self) -> dict[str, Any]:
@@ -63,12 +71,19 @@ class FusionSystem:
                     if isinstance(outcome, Unanswered):
                         failed[outcome.query_id] = outcome
                     else:
-                        lists[outcome.query_id].append(outcome.doc_ids)
+                        lists[outcome.query_id].append(self._in_common(member, outcome.doc_ids))
         for query in queries:
             if query.id in failed:
                 yield failed[query.id]
             elif len(lists[query.id]) == len(self._members):  # fewer when a member was stopped
                 yield Ranking(query.id, fuse(lists[query.id], k, self._order))
+
+    def _in_common(self, member: System, found: list[str]) -> list[str]:
+        """Return a member's list in what all members share: row ids, or names where one has a corpus of its own."""
+        if member.own_corpus or not self.own_corpus:
+            return found
+        rows = (self._corpus.documents[self._corpus.number_of[row]] for row in found if row in self._corpus.number_of)
+        return [document.name or document.id for document in rows]
 
     def notes(self) -> list[str]:
         """Return the members' notes."""

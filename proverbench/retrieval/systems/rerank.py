@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from importlib.resources import files
@@ -73,10 +74,17 @@ def parse_order(reply: str, n_candidates: int) -> list[int] | None:
     return named + [index for index in range(n_candidates) if index not in set(named)]
 
 
-class RerankSystem:
-    """The list of another system, its first results reordered by a model.
+def texts_by_result(context: Context) -> dict[str, str]:
+    """Return the document text for every row id, and for every full name that of its first row."""
+    texts: dict[str, str] = {}
+    for document, text in zip(context.corpus.documents, context.texts, strict=True):
+        texts[document.id] = text
+        texts.setdefault(document.name or document.id, text)
+    return texts
 
-    An unreadable reply is data: the order stays as it was and the reply is counted in ``notes``.
+
+class Reranking(ABC):
+    """The list of another system, its first results reordered by a model.
 
     Args:
         spec: How the command line names it.
@@ -89,15 +97,72 @@ class RerankSystem:
         self.spec = spec
         self.external = base.external
         self.own_corpus = base.own_corpus
+        self.own_missing = base.own_missing
         self.licence = ", ".join(dict.fromkeys(part for part in (base.licence, settings.licence) if part))
+        self.context = context
+        self.settings = settings
+        self.base = base
+        self._text_of = texts_by_result(context)
+
+    @abstractmethod
+    async def acquire(self) -> bool:
+        """Wait until a list may be worked on; False when nothing new should be asked."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Give back what :meth:`acquire` took."""
+
+    @abstractmethod
+    async def order(self, query: GoldQuery, candidates: Sequence[str]) -> Sequence[int] | Unanswered:
+        """Order candidates' texts, best first, as indices; gives back the slot that is held."""
+
+    async def search(self, queries: Sequence[GoldQuery], k: int) -> AsyncGenerator[Outcome, None]:
+        """Search with the base, then ask the model about each list as slots become free."""
+        asked = {query.id: query for query in queries}
+
+        async def lists() -> AsyncGenerator[Ranking | Ready[Outcome], None]:
+            async with aclosing(self.base.search(queries, k)) as outcomes:
+                async for outcome in outcomes:
+                    yield outcome if isinstance(outcome, Ranking) else Ready(outcome)
+
+        async def acquire() -> bool:
+            if not await self.acquire():
+                return False
+            if self.context.stopping():
+                self.release()
+                return False
+            return True
+
+        async def work(ranking: Ranking) -> Outcome:
+            return await self._reordered(asked[ranking.query_id], ranking)
+
+        async with aclosing(bounded_map(lists(), work, acquire=acquire)) as results:
+            async for result in results:
+                yield result
+
+    async def _reordered(self, query: GoldQuery, ranking: Ranking) -> Outcome:
+        """Reorder one list in the slot that is held."""
+        head = list(dict.fromkeys(ranking.doc_ids))[: self.settings.seen]
+        rest = [row for row in ranking.doc_ids if row not in set(head)]
+        if len(head) < 2:
+            self.release()
+            return ranking
+        order = await self.order(query, [self._text_of.get(row, row) for row in head])
+        if isinstance(order, Unanswered):
+            return order
+        return Ranking(query.id, [*(head[index] for index in order), *rest])
+
+
+class RerankSystem(Reranking):
+    """A language model that is shown the first results and orders them.
+
+    An unreadable reply is data: the order stays as it was and the reply is counted in ``notes``.
+    """
+
+    def __init__(self, spec: str, settings: RerankerSettings, base: System, context: Context) -> None:
+        super().__init__(spec, settings, base, context)
         self._unreadable = 0
-        self._context = context
-        self._settings = settings
-        self._base = base
         self._template = load_prompt()
-        self._text_of = {
-            document.id: text for document, text in zip(context.corpus.documents, context.texts, strict=True)
-        }
         self._callers: dict[str, Caller] = {}
         self._answers = AnswerCache(context.cache / "answers" / "rerank")
 
@@ -105,72 +170,52 @@ class RerankSystem:
         """Return model, request parameters, prompt, depth and the base's identity."""
         return {
             "kind": "rerank",
-            "model": self._settings.role.identity().model,
-            "endpoint_kind": self._settings.kind,
-            "generation": self._settings.generation,
-            "depth": self._settings.depth,
+            "model": self.settings.role.identity().model,
+            "endpoint_kind": self.settings.kind,
+            "generation": self.settings.generation,
+            "depth": self.settings.seen,
             "prompt_sha256": hashlib.sha256(self._template.encode()).hexdigest(),
-            "base": self._base.identity(),
+            "base": self.base.identity(),
         }
 
-    async def search(self, queries: Sequence[GoldQuery], k: int) -> AsyncGenerator[Outcome, None]:
-        """Search with the base, then ask the model about each list as slots become free."""
-        asked = {query.id: query for query in queries}
-        callers = await self._opened()
-        caller = callers[_ROLE]
+    async def acquire(self) -> bool:
+        """Wait for a slot of the model."""
+        await (await self._caller()).acquire(Priority.POLICY)
+        return True
 
-        async def lists() -> AsyncGenerator[Ranking | Ready[Outcome], None]:
-            async with aclosing(self._base.search(queries, k)) as outcomes:
-                async for outcome in outcomes:
-                    yield outcome if isinstance(outcome, Ranking) else Ready(outcome)
+    def release(self) -> None:
+        """Give a slot back."""
+        self._callers[_ROLE].release()
 
-        async def acquire() -> bool:
-            await caller.acquire(Priority.POLICY)
-            if self._context.stopping():
-                caller.release()
-                return False
-            return True
-
-        async def work(ranking: Ranking) -> Outcome:
-            return await self._reordered(caller, asked[ranking.query_id], ranking)
-
-        async with aclosing(bounded_map(lists(), work, acquire=acquire)) as results:
-            async for result in results:
-                yield result
-
-    async def _reordered(self, caller: Caller, query: GoldQuery, ranking: Ranking) -> Outcome:
-        """Reorder one list in the slot that is held."""
-        head = list(dict.fromkeys(ranking.doc_ids))[: self._settings.depth]
-        rest = [row for row in ranking.doc_ids if row not in set(head)]
-        if len(head) < 2:
-            caller.release()
-            return ranking
-        prompt = render_prompt(self._template, query.text, [self._text_of.get(row, row) for row in head])
-        kept = {"model": self._settings.model, "generation": self._settings.generation, "prompt": prompt}
+    async def order(self, query: GoldQuery, candidates: Sequence[str]) -> Sequence[int] | Unanswered:
+        """Ask the model, or read what it once said."""
+        prompt = render_prompt(self._template, query.text, candidates)
+        kept = {"model": self.settings.model, "generation": self.settings.generation, "prompt": prompt}
         reply = self._answers.read(kept)
         if reply is None:
+            caller = await self._caller()
             outcome = await caller.call(Request(role=_ROLE, prompt=prompt, key=f"{_ROLE}/{query.id}/0/0"))
             if not isinstance(outcome, Answered):
                 return Unanswered(query.id, outcome.error_kind, outcome.message)
             reply = outcome.reply.text
             self._answers.write(kept, reply)
         else:
-            caller.release()
-        order = parse_order(reply, len(head))
+            self.release()
+        order = parse_order(reply, len(candidates))
         if order is None:
             self._unreadable += 1
-            return ranking
-        return Ranking(query.id, [*(head[index] for index in order), *rest])
+            return range(len(candidates))
+        return order
 
-    async def _opened(self) -> dict[str, Caller]:
+    async def _caller(self) -> Caller:
         if not self._callers:
-            config = Config(path=Path("--config"), roles={_ROLE: self._settings.role})
+            config = Config(path=Path("--config"), roles={_ROLE: self.settings.role})
             self._callers = await open_callers(config, [_ROLE])
-        return self._callers
+        return self._callers[_ROLE]
 
     def notes(self) -> list[str]:
         """Return how many replies could not be read, and the endpoint's remarks."""
-        notes = [note for caller in self._callers.values() for note in caller.state.notes]
+        notes = [*self.base.notes(), *(note for caller in self._callers.values() for note in caller.state.notes)]
         if self._unreadable:
             replies = "1 reply" if self._unreadable == 1 else f"{self._unreadable} replies"
             notes.append(f"{replies} could not be read; the order stayed as it was")

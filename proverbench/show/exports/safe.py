@@ -1,7 +1,7 @@
 """Texts that do no harm where they are opened.
 
 - Parquet holds texts exactly.
-- CSV and XLSX show control characters as their pictures (U+2400 …), because spreadsheets refuse or drop them.
+- CSV, XLSX and LaTeX spell out what a reader cannot see (``⟨U+202E⟩``); spreadsheets refuse or drop some of it.
 - A text that a spreadsheet would run as a formula is kept from it: CSV puts ``'`` before it, XLSX marks it as text.
 - A text longer than an XLSX cell can be is cut, and says so.
 """
@@ -10,22 +10,21 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from proverbench import unseen
+
 if TYPE_CHECKING:
     import pandas as pd
 
 CELL_LIMIT = 32_767
 """UTF-16 units that an XLSX cell can hold."""
 
-_PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: 0x2421}
-# C1 controls and non-characters have no pictures; XML forbids some of them.
-_PICTURES |= dict.fromkeys([*range(0x80, 0xA0), 0xFFFE, 0xFFFF], 0xFFFD)
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠\t\r]")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 def visible(text: str) -> str:
-    """Control characters as their pictures; tabs and line ends stay."""
-    return text.translate(_PICTURES)
+    """The text with what a reader cannot see spelled out (:mod:`proverbench.unseen`); tabs and line ends stay."""
+    return unseen.visible(text.replace("\r\n", "\n")).replace("\r", "␍")
 
 
 def looks_like_formula(text: str) -> bool:

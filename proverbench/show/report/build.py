@@ -11,11 +11,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from msgspec import UnsetType
+
 from proverbench.benchmark import BENCHMARKS, benchmark_of
 from proverbench.errors import PromptError, RunMismatchError
 from proverbench.inputs.data import splits
 from proverbench.metrics.agreement import human_agreement, repeat_agreement, step_confusion
-from proverbench.metrics.arrays import JudgmentArrays
+from proverbench.metrics.arrays import UNLOCATED, JudgmentArrays
 from proverbench.metrics.breakdown import breakdown
 from proverbench.metrics.comparison import compare_runs
 from proverbench.metrics.registry import headlines, headlines_first, metrics_of
@@ -36,6 +38,7 @@ from proverbench.run.folder import RunFolder, timing
 from proverbench.run.journal import exact_text
 from proverbench.run.remarks import remarks
 from proverbench.run.saved import call_cost, names_of
+from proverbench.unseen import unseen
 from proverbench.version import SCORED_BY
 
 ACCEPTS, MISSING, INVALID_FROM = -1, -2, -10
@@ -90,6 +93,7 @@ class _Run:
     summary: Summary
     arrays: JudgmentArrays
     missing: dict[str, int]
+    answered: dict[str, int]
     cost: Cost | None
 
 
@@ -151,14 +155,16 @@ class Report:
     def _take(self, number: int, name: str, folder: RunFolder) -> _Run:
         manifest = folder.manifest
         missing: Counter[str] = Counter()
+        answered: Counter[str] = Counter()
 
         def see(record: ProofRecord) -> None:
             missing.update(_missing(record, manifest))
+            answered.update(_answered(record, manifest))
             self._index_record(number, record, folder.row(record.proof_id or record.problem_id), manifest)
 
         summary, arrays = folder.scored(see)
         scored = any(split.metrics for split in summary.splits.values())
-        return _Run(name, folder, summary, arrays, dict(missing), call_cost(folder) if scored else None)
+        return _Run(name, folder, summary, arrays, dict(missing), dict(answered), call_cost(folder) if scored else None)
 
     def _index_record(self, number: int, record: ProofRecord, row: Row, manifest: Manifest) -> None:
         task = manifest.identity.task
@@ -181,7 +187,7 @@ class Report:
                 domain=record.domain or "",
                 subject=record.subject,
                 policy=record.policy or "",
-                label=record.first_error_step,
+                label=_label(record),
                 steps=len(record.steps),
                 size=len(row.problem) + sum(map(len, record.steps)),
             )
@@ -246,6 +252,13 @@ def _chunks(items: Sequence[_Item]) -> Iterator[list[_Item]]:
         size += item.size
     if chunk:
         yield chunk
+
+
+def _label(record: ProofRecord) -> int | None:
+    """The human's first wrong step, -1 for none, UNLOCATED where none is named; None without a label."""
+    if record.is_correct is False and record.first_error_step is None:
+        return UNLOCATED
+    return record.first_error_step
 
 
 def _digest(texts: Iterable[str]) -> bytes:
@@ -315,7 +328,7 @@ def _overview(run: _Run) -> dict[str, Any]:
         "calls": times["roles"],
         "usage": summary.usage,
         "invalid": summary.invalid,
-        "asked": _asked(run),
+        "answered": run.answered,
         "missing": {role: count for role, count in run.missing.items() if count},
         "closed_unanswered": summary.closed_unanswered,
         "warnings": remarks(manifest, summary),
@@ -348,15 +361,14 @@ def _imported(manifest: Manifest) -> dict[str, Any] | None:
     return {name: origin.get(name) for name in ("evaluator_version", "run_id", "code_sha256")}
 
 
-def _asked(run: _Run) -> dict[str, int]:
-    """How many replies each role owes in all: what the counts of invalid replies are a share of."""
-    judged = int(run.arrays.generated.sum())
-    asked = {"verifier": judged * run.arrays.repeats}
-    if benchmark_of(run.folder.manifest.identity.task).samples:
-        asked["policy"] = len(run.arrays.keys)
-    if run.folder.manifest.extent.meta:
-        asked["meta"] = judged * run.arrays.repeats
-    return asked
+def _answered(record: ProofRecord, manifest: Manifest) -> Counter[str]:
+    """Replies that are there (or closed by ``--final``), by role: what the counts of invalid ones are a share of."""
+    answered = Counter({"verifier": len(record.judgments)})
+    if benchmark_of(manifest.identity.task).samples:
+        answered["policy"] = int(record.generation_error is not None or bool(record.steps))
+    if manifest.extent.meta:
+        answered["meta"] = sum(judgment.meta is not None for judgment in record.judgments)
+    return answered
 
 
 def _split(run: _Run, name: str) -> dict[str, Any]:
@@ -369,6 +381,7 @@ def _split(run: _Run, name: str) -> dict[str, Any]:
         "metrics": split.metrics,
         "intervals": {metric: _shown(interval) for metric, interval in (split.intervals or {}).items()},
         "bounds": split.bounds,
+        "undefined": {} if isinstance(split.undefined, UnsetType) else split.undefined,
     }
     if split.metrics is not None:
         shown["plots"] = _plots(run, run.arrays.split(name))
@@ -537,6 +550,7 @@ def _judged(folder: RunFolder, number: int, item: _Item, record: ProofRecord) ->
         "complete": record.complete,
         "score": record.score,
         "neutralised": record.neutralised,
+        "unseen": sum(map(unseen, record.steps)),
         "prompt": _prompt(folder, key),
         "judgments": [_judgment(folder, item, judgment) for judgment in record.judgments],
     }

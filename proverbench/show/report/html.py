@@ -16,6 +16,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from proverbench.unseen import visible
+
 _ASSETS = files("proverbench.show.report") / "assets"
 _PAGE = files("proverbench.show.report") / "page"
 
@@ -102,6 +104,7 @@ def page_parts(
     allowed_styles = styles + [text for library in libraries for text in (*library.styles, *library.makes_styles)]
     for text in allowed_scripts:
         _refuse_tags(text)
+    title = visible(title)
     policy = content_policy(allowed_scripts, allowed_styles, connect=connect)
     yield "<!doctype html>\n"
     yield '<html lang="en">\n<head>\n<meta charset="utf-8">\n'

@@ -7,6 +7,7 @@ from proverbench.benchmark import benchmark_of
 from proverbench.metrics.registry import headlines_first
 from proverbench.metrics.shown import footnotes
 from proverbench.spending.money import used
+from proverbench.unseen import visible
 
 
 def render_markdown(head: Mapping[str, Any]) -> str:
@@ -54,7 +55,7 @@ def _run(run: Mapping[str, Any]) -> Iterator[str]:
 
 def _footnotes(run: Mapping[str, Any]) -> Iterator[str]:
     for role, reasons in run["invalid"].items():
-        total, asked = sum(reasons.values()), run["asked"].get(role, 0)
+        total, asked = sum(reasons.values()), run["answered"].get(role, 0)
         if not total:
             continue
         listed = ", ".join(f"`{reason}` {count}" for reason, count in sorted(reasons.items(), key=lambda r: -r[1]))
@@ -139,5 +140,5 @@ def _table(head: list[str], rows: list[list[str]]) -> Iterator[str]:
 
 def escape(text: str) -> str:
     """Text that Markdown shows as it is: names of runs and models may hold anything."""
-    flat = " ".join(str(text).split())
+    flat = visible(" ".join(str(text).split()))
     return "".join(f"\\{c}" if c in "\\`*_[]<>|#~$!" else c for c in flat).replace("&", "&amp;")

@@ -164,7 +164,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _is_local(self) -> bool:
         host, _, port = self.headers.get("Host", "").rpartition(":")
-        return host in ("127.0.0.1", "localhost") and port == str(self.server.server_port)
+        return host.lower() in ("127.0.0.1", "localhost") and port == str(self.server.server_port)
 
     def _send_json(self, value: Any) -> None:
         self._send(200, "application/json", json.dumps(value, allow_nan=False).encode())

@@ -1,11 +1,14 @@
+import base64
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from proverbench.endpoints.access import Access
 from proverbench.errors import FatalEndpointError
+from proverbench.inputs.config import Prices
 from proverbench.retrieval.embedders.openai import OpenAIEmbedder
 from proverbench.retrieval.settings import EmbedderSettings, Settings
 from proverbench.retrieval.systems.build import SystemBuilder
@@ -45,7 +48,7 @@ async def test_the_request_as_the_server_receives_it() -> None:
     assert first.body == {
         "model": "m",
         "input": ["Instruct: Find it\nQuery: abc", "Instruct: Find it\nQuery: aa"],
-        "encoding_format": "float",
+        "encoding_format": "base64",
         "dimensions": 3,
         "input_type": "query",
     }
@@ -54,15 +57,39 @@ async def test_the_request_as_the_server_receives_it() -> None:
     assert queries.tolist() == [embedding(text) for text in first.body["input"]], "in the order asked, by index"
 
 
-async def test_batches_keep_their_order() -> None:
-    with serve(well) as server:
-        embedder = OpenAIEmbedder(settings(server.url, batch_size=2, concurrency=3), Access())
-        texts = ["a" * i for i in range(1, 12)]
-        vectors = await embedder.embed(texts, is_query=False)
+async def test_vectors_in_base64_are_the_same_numbers() -> None:
+    def packed(seen: Seen) -> Answer:
+        data = [
+            {"embedding": base64.b64encode(np.array(embedding(t), dtype="<f4").tobytes()).decode()}
+            for t in seen.body["input"]
+        ]
+        return 200, {"data": data}
+
+    with serve(packed) as server:
+        embedder = OpenAIEmbedder(settings(server.url), Access())
+        vectors = await embedder.embed(["a", "bab"], is_query=False)
         await embedder.aclose()
-    assert vectors.tolist() == [embedding(text) for text in texts]
-    assert sorted(len(seen.body["input"]) for seen in server.seen) == [1, 2, 2, 2, 2, 2]
-    assert "Authorization" not in server.seen[0].headers
+    assert vectors.tolist() == [embedding("a"), embedding("bab")]
+
+
+@pytest.mark.parametrize("bad", ["NaN", "null", "1e999"])
+async def test_a_number_that_cannot_be_used_spoils_its_own_vector_only(bad: str) -> None:
+    body = f'{{"data": [{{"embedding": [1.0, 2.0]}}, {{"embedding": [{bad}, 2.0]}}, {{"embedding": [3.0]}}]}}'
+    with serve(lambda seen: (200, body)) as server:
+        embedder = OpenAIEmbedder(settings(server.url, encoding="float"), Access())
+        vectors = await embedder.embed(["a", "b", "c"], is_query=False)
+        await embedder.aclose()
+    assert server.seen[0].body["encoding_format"] == "float"
+    assert np.isfinite(vectors).all(axis=1).tolist() == [True, False, False], "the third is of another length"
+
+
+async def test_tokens_and_cost_are_told() -> None:
+    with serve(well) as server:
+        embedder = OpenAIEmbedder(settings(server.url, prices=Prices(input=20000.0)), Access())
+        await embedder.embed(["a"], is_query=False)
+        await embedder.embed(["b"], is_query=False)
+        await embedder.aclose()
+    assert embedder.notes() == ["6 tokens embedded, $0.1200"]
 
 
 def failing_once(failure: Answer) -> Callable[[Seen], Answer]:
@@ -91,7 +118,7 @@ async def test_transient_failures_are_retried(failure: Answer) -> None:
         pytest.param({"data": []}, "without embeddings", id="empty"),
         pytest.param({"data": [{"embedding": [1.0], "index": 7}]}, "indices are not", id="wrong index"),
         pytest.param("<html>hello", "no list of embeddings", id="html"),
-        pytest.param({"data": [{"embedding": [1.0]}, {"embedding": [1.0]}]}, "2 vectors for 1 texts", id="too many"),
+        pytest.param({"data": [{"embedding": "%%%"}]}, "no base64 of float32", id="no base64"),
         pytest.param({"error": {"code": 401, "message": "bad key"}}, "bad key", id="error inside a 200"),
     ],
 )

@@ -8,14 +8,14 @@ import pytest
 
 from proverbench.errors import ConfigError, DataError
 from proverbench.retrieval.records import GoldQuery, Ranking, Unanswered
-from proverbench.retrieval.settings import Settings
+from proverbench.retrieval.settings import RunFileSettings, Settings
 from proverbench.retrieval.systems.base import Remembered
 from proverbench.retrieval.systems.bm25 import Bm25System, tokenise
 from proverbench.retrieval.systems.build import SystemBuilder
 from proverbench.retrieval.systems.dense import DenseSystem
 from proverbench.retrieval.systems.fusion import FusionSystem, fuse
 from proverbench.retrieval.systems.runfile import RunFileSystem
-from tests.retrieval.support import HashEmbedder, lists_of, make_context, make_corpus, make_query
+from tests.retrieval.support import HashEmbedder, lists_of, make_context, make_query
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,7 @@ class Silent:
     spec = "silent"
     external = True
     own_corpus = ""
+    own_missing: frozenset[str] | None = None
     licence = "CC-BY-NC-4.0"
 
     def identity(self) -> dict[str, Any]:
@@ -82,7 +83,7 @@ class Silent:
 
 async def test_a_fusion_cannot_answer_what_a_member_cannot(tmp_path: Path) -> None:
     context = make_context(tmp_path, "one", "two")
-    system = FusionSystem("fusion:bm25+silent", [Bm25System(context), Silent()], {"d0": 0, "d1": 1})
+    system = FusionSystem("fusion:bm25+silent", [Bm25System(context), Silent()], context.corpus)
     (outcome,) = [outcome async for outcome in system.search([make_query("q", "one")], 10)]
     assert outcome == Unanswered("q", "timeout", "no answer")
     assert system.licence == "CC-BY-NC-4.0"
@@ -105,7 +106,7 @@ async def test_a_trec_run_file(tmp_path: Path) -> None:
     path.write_text(
         "q Q0 d1 1 0.5 tag\nq Q0 d0 2 0.9 tag\nq Q0 foreign 3 0.5 tag\n\nr Q0 d1 2 1 tag\nr Q0 d0 1 1 tag\n",
     )
-    system = RunFileSystem("runfile:x", path, make_corpus("one", "two"))
+    system = RunFileSystem("runfile:x", RunFileSettings(path=str(path)), make_context(tmp_path, "one", "two"))
     found = await lists_of(system, [make_query(name, "t") for name in "qrs"])
     assert found["q"] == ["d0", "d1", "foreign"], "by score; a foreign document keeps its rank"
     assert found["r"] == ["d0", "d1"], "equal scores go by the written rank"
@@ -115,7 +116,7 @@ async def test_a_trec_run_file(tmp_path: Path) -> None:
 async def test_a_jsonl_run_file_is_what_a_run_writes(tmp_path: Path) -> None:
     path = tmp_path / "ranked.jsonl"
     path.write_text('{"query_id":"q","doc_ids":["d1","d0"]}\n')
-    system = RunFileSystem("runfile:x", path, make_corpus("one", "two"))
+    system = RunFileSystem("runfile:x", RunFileSettings(path=str(path)), make_context(tmp_path, "one", "two"))
     assert await lists_of(system, [make_query("q", "t")]) == {"q": ["d1", "d0"]}
 
 
@@ -134,7 +135,7 @@ def test_bad_run_files_are_refused_with_the_line(tmp_path: Path, content: str, m
     path = tmp_path / "run"
     path.write_text(content)
     with pytest.raises(DataError, match=message):
-        RunFileSystem("runfile:x", path, make_corpus("one"))
+        RunFileSystem("runfile:x", RunFileSettings(path=str(path)), make_context(tmp_path, "one"))
 
 
 @pytest.mark.parametrize(
@@ -147,11 +148,9 @@ def test_bad_run_files_are_refused_with_the_line(tmp_path: Path, content: str, m
         pytest.param("dense:mine", r"needs the table \[embedder.mine\]", id="no table"),
         pytest.param("rerank:mine", "say what is reranked", id="no base"),
         pytest.param("rerank:mine:bm25", r"needs the table \[reranker.mine\]", id="no reranker"),
-        pytest.param("leanexplore", "LEANEXPLORE_API_KEY", id="no key"),
     ],
 )
-def test_specs_that_cannot_be_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: str, message: str) -> None:
-    monkeypatch.delenv("LEANEXPLORE_API_KEY", raising=False)
+def test_specs_that_cannot_be_built(tmp_path: Path, spec: str, message: str) -> None:
     builder = SystemBuilder(make_context(tmp_path, "one"), Settings.load(None))
     with pytest.raises(ConfigError, match=message):
         builder.build(spec)

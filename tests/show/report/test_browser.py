@@ -2,11 +2,13 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.show.report.conftest import ARTEFACTS
+from proverbench.metrics import registry
+from tests.show.report.conftest import ARTEFACTS, DATA, make_page
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -22,6 +24,18 @@ def test_overview_tells_score_interval_and_invalid_share(opened, prover_page):
     assert re.search(r"\d+ of \d{3}", invalid)
     assert "bad_index" in invalid
     assert page.text(".chip") == "complete"
+
+
+def test_the_words_of_a_metric_are_those_of_its_value(opened, monkeypatch, tmp_path):
+    renamed = [replace(metric, label=f"<{metric.name}>", headline=None) for metric in registry.METRICS]
+    first = renamed[2] = replace(renamed[2], help="A rate that is lower in better runs.", headline=1)
+    monkeypatch.setattr(registry, "METRICS", tuple(renamed))
+    page = opened(make_page(tmp_path, DATA / "prover"))
+    assert first.name == "generation_failure_rate"
+    named = page.page.locator(".card .name").first
+    assert named.inner_text() == "<generation_failure_rate>"
+    assert named.get_attribute("title") == "A rate that is lower in better runs."
+    assert "<verifier_valid_rate>" in page.page.locator("details.all-metrics").first.text_content()
 
 
 def test_every_plot_is_there_with_its_numbers_as_csv(opened, prover_page):
@@ -129,6 +143,14 @@ def test_filters_choose_what_they_say(opened, prover_page, query, chosen):
             assert said.startswith("no proof: ")
     count = int(page.text(".hits").split()[0])
     assert 0 <= count < 26
+
+
+@pytest.mark.parametrize("query", ["show=__proto__", "human=constructor", "show=toString&text="])
+def test_unknown_filters_are_no_filters(opened, prover_page, query):
+    page = opened(prover_page, f"#/proofs?{query}")
+    assert page.text(".hits") == "26 of 26 proofs"
+    page.page.locator(".rows a").nth(1).click()
+    page.page.wait_for_selector(".rows li:nth-child(2) a[aria-current]")
 
 
 def test_judge_against_human_filters(opened, judge_page):

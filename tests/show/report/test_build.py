@@ -3,7 +3,6 @@ import re
 import shutil
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from proverbench.errors import RunMismatchError
@@ -12,7 +11,7 @@ from proverbench.records import CallKey
 from proverbench.run.folder import RunFolder
 from proverbench.show.report.build import ACCEPTS, INVALID_FROM, MISSING, open_runs, published_table
 from tests.show.report.conftest import DATA
-from tests.support import SHARED
+from tests.support import SHARED, change_manifest
 
 
 @pytest.fixture
@@ -133,9 +132,7 @@ def test_runs_that_judged_the_same_proof_share_it(tmp_path):
 
 def test_runs_that_cannot_be_compared_say_why(tmp_path):
     shutil.copytree(DATA / "prover", tmp_path / "fewer")
-    manifest = json.loads((tmp_path / "fewer" / "manifest.json").read_bytes())
-    manifest["extent"]["verifier_repeats"] = 4
-    (tmp_path / "fewer" / "manifest.json").write_bytes(msgspec.json.encode(manifest))
+    change_manifest(tmp_path / "fewer", lambda manifest: manifest["extent"].update(verifier_repeats=4))
     with open_runs([DATA / "prover", tmp_path / "fewer"]) as report:
         [comparison] = report.head["comparisons"]
     assert comparison["reason"].startswith("repeats (")

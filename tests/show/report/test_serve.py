@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 from proverbench.show.report.serve import Followed, make_server
 from tests.show.report.conftest import DATA
+from tests.support import run_process
 
 
 @contextmanager
@@ -41,6 +43,8 @@ def test_it_answers_localhost_only_and_only_what_there_is():
     with serving(DATA / "prover") as origin:
         assert "<title>proverbench · prover</title>" in get(origin)
         version = get(f"{origin}/version")
+        port = origin.rpartition(":")[2]
+        assert get(f"{origin}/version", Host=f"LOCALHOST:{port}") == version
         head = json.loads(get(f"{origin}/model.json"))
         assert head["version"] == version
         assert head["live"]
@@ -134,3 +138,22 @@ def test_ctrl_c_ends_it_in_peace():
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
         assert process.stderr.read() == ""
+
+
+def test_a_pipe_in_place_of_the_calls_is_named_at_once(tmp_path):
+    shutil.copytree(DATA / "judge", tmp_path / "run")
+    (tmp_path / "run/calls.jsonl").unlink()
+    os.mkfifo(tmp_path / "run/calls.jsonl")
+    ended = run_process("report", tmp_path / "run", cwd=tmp_path)
+    assert ended.code == 1
+    assert "calls.jsonl is a pipe or a device, not a file" in ended.err
+
+
+def test_a_folder_whose_name_is_no_utf_8_is_reported_and_exported(tmp_path):
+    run = Path(os.fsdecode(os.fsencode(tmp_path) + b"/r\xffun"))
+    shutil.copytree(DATA / "judge", run)
+    for arguments in (("report", run, "-o", "page.html"), ("export", run, "--to", "csv", "-o", "tables")):
+        ended = run_process(*arguments, cwd=tmp_path)
+        assert ended.code == 0, ended.err
+    assert "r⟨U+DCFF⟩un" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "r⟨U+DCFF⟩un" in (tmp_path / "tables/scores.csv").read_text(encoding="utf-8")

@@ -42,10 +42,37 @@ var PB = (() => {
     symbol: () => symbol,
     table: () => table,
     text: () => text,
+    unseen: () => unseen,
     visible: () => visible
   });
 
+  // shell/visible.ts
+  var CONTROLS = "\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f";
+  var OTHERS = "\\u0080-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0d\\ufeff\\uffa0\\ufff0-\\ufffb\\ufffe\\uffff\\ud800-\\udfff\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}";
+  var SELECTORS = "(?<![\\u203c-\\u3299\\u{1f000}-\\u{1faff}])[\\ufe0e\\ufe0f]";
+  var ANY = new RegExp(`[${CONTROLS}${OTHERS}]|${SELECTORS}`, "u");
+  var EACH = new RegExp(ANY, "gu");
+  var CONTROL = new RegExp(`[${CONTROLS}]`, "g");
+  var RUN = new RegExp(`([${OTHERS}]|${SELECTORS})\\1*`, "gu");
+  var picture = (control) => control === "" ? "␡" : String.fromCharCode(9216 + control.charCodeAt(0));
+  function visible(text2) {
+    if (!ANY.test(text2)) return text2;
+    return text2.replace(CONTROL, picture).replace(RUN, (run, one) => {
+      const code = one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+      const times = run.length / one.length;
+      return `⟨U+${code}${times > 1 ? `×${times}` : ""}⟩`;
+    });
+  }
+  function unseen(text2) {
+    if (!ANY.test(text2)) return 0;
+    let count = 0;
+    for (EACH.lastIndex = 0; EACH.exec(text2); ) count += 1;
+    return count;
+  }
+  var raw = (source) => h("pre", { class: "raw", tabindex: 0 }, source ?? "");
+
   // shell/elements.ts
+  var READ = /* @__PURE__ */ new Set(["title", "aria-label", "placeholder"]);
   function h(name, attributes, ...children) {
     const node = document.createElement(name);
     for (const [key, value] of Object.entries(attributes ?? {})) {
@@ -53,7 +80,7 @@ var PB = (() => {
       if (typeof value === "function") node.addEventListener(key.slice(2), value);
       else if (typeof value === "object")
         for (const [property, set] of Object.entries(value)) node.style.setProperty(property, set);
-      else node.setAttribute(key, value === true ? "" : String(value));
+      else node.setAttribute(key, value === true ? "" : READ.has(key) ? visible(String(value)) : String(value));
     }
     append(node, children);
     return node;
@@ -62,7 +89,7 @@ var PB = (() => {
     for (const child of children) {
       if (Array.isArray(child)) append(node, child);
       else if (child !== null && child !== void 0 && child !== false)
-        node.append(typeof child === "number" ? String(child) : child);
+        node.append(child instanceof Node ? child : visible(String(child)));
     }
   }
 
@@ -231,13 +258,18 @@ var PB = (() => {
         part.removeAttribute("aria-label");
         part.removeAttribute("aria-description");
       }
+      gate(svg);
       svg.setAttribute("role", "img");
-      svg.setAttribute("aria-label", label ?? `${title}. ${typeof says === "string" ? says : ""}`);
+      svg.setAttribute("aria-label", visible(label ?? `${title}. ${typeof says === "string" ? says : ""}`));
       canvas.replaceChildren(svg);
     };
     charts.add(redraw);
     new ResizeObserver(() => undrawn(redraw)).observe(canvas);
     return figure;
+  }
+  function gate(svg) {
+    const texts = document.createTreeWalker(svg, NodeFilter.SHOW_TEXT);
+    for (let node; node = texts.nextNode(); ) if (node.nodeValue) node.nodeValue = visible(node.nodeValue);
   }
   var charts = /* @__PURE__ */ new Set();
   var drawing = false;
@@ -334,7 +366,7 @@ var PB = (() => {
   }
 
   // shell/pieces.ts
-  var LONGEST_FORMULA = 8e3;
+  var LONGEST = 8e3;
   var ENVIRONMENTS = new Set(
     "equation align alignat gather aligned alignedat gathered split array cases rcases dcases drcases matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix smallmatrix CD".split(" ")
   );
@@ -348,15 +380,15 @@ var PB = (() => {
       const [open, environment] = match;
       const start = match.index;
       const inside = start + open.length;
-      const [end, closer] = closing(source, open, environment, inside, next);
-      if (end === -1) {
+      const [end2, closer] = closing(source, open, environment, inside, next);
+      if (end2 === -1) {
         if (open === "$$") opener.lastIndex = start + 2;
         continue;
       }
-      const after = end + closer.length;
+      const after = end2 + closer.length;
       if (start > from) found.push({ text: source.slice(from, start) });
       const whole = source.slice(start, after);
-      const formula = environment ? whole : source.slice(inside, end);
+      const formula = environment ? whole : source.slice(inside, end2);
       found.push({ formula, display: open !== "$" && open !== "\\(", source: whole });
       from = opener.lastIndex = after;
     }
@@ -385,7 +417,7 @@ var PB = (() => {
     let at = next("$", inside);
     while (at !== -1 && source[at - 1] === "\\") at = next("$", at + 1);
     if (at <= inside || /\s/.test(source[at - 1]) || /[0-9]/.test(source[at + 1] ?? "")) return -1;
-    return at - inside < LONGEST_FORMULA && /\n\s*\n/.test(source.slice(inside, at)) ? -1 : at;
+    return at - inside < LONGEST && /\n\s*\n/.test(source.slice(inside, at)) ? -1 : at;
   }
 
   // shell/table.ts
@@ -400,7 +432,7 @@ var PB = (() => {
       else head.append(column.label);
       return head;
     });
-    const fill = (shown) => body.replaceChildren(...shown.map((row) => line(columns, row)));
+    const fill2 = (shown) => body.replaceChildren(...shown.map((row) => line(columns, row)));
     let sorted = null;
     function by(column, descending) {
       const down = descending ?? (sorted?.column === column ? !sorted.down : Boolean(column.numeric));
@@ -409,9 +441,9 @@ var PB = (() => {
         (head, at) => columns[at] === column ? head.setAttribute("aria-sort", down ? "descending" : "ascending") : head.removeAttribute("aria-sort")
       );
       const value = (row) => column.value ? column.value(row) : own(row, column.key);
-      fill([...rows].sort((one, other) => compare(value(one), value(other), down)));
+      fill2([...rows].sort((one, other) => compare(value(one), value(other), down)));
     }
-    fill(rows);
+    fill2(rows);
     const start = sort && columns.find((column) => column.key === sort.key);
     if (start) by(start, sort.descending);
     return h(
@@ -444,12 +476,84 @@ var PB = (() => {
     return down ? -difference : difference;
   }
 
-  // shell/visible.ts
-  var visible = (text2) => text2.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, (c) => String.fromCharCode(9216 + c.charCodeAt(0))).replace(
-    /[\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]/g,
-    (c) => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`
-  );
-  var raw = (source) => h("pre", { class: "raw", tabindex: 0 }, visible(source ?? ""));
+  // shell/formulas.ts
+  var LONGEST2 = 8e3;
+  var DEEPEST = 60;
+  var DEEPEST_LAYOUT = 430;
+  var LARGEST_LAYOUT = 2e4;
+  function typeset(span, piece, macros = {}) {
+    try {
+      const fault = tooMuch(piece.formula);
+      if (fault) throw new Error(fault);
+      const boxes = layout(piece, macros);
+      span.replaceChildren(boxes.toNode());
+      span.dataset.source = piece.source;
+      if (MOVING.test(piece.formula) && leaves(span)) throw new Error("moves text out of its place");
+    } catch (error) {
+      asSource(span, piece, error.message);
+    }
+  }
+  function asSource(span, piece, why) {
+    span.className = "math source";
+    span.title = `Shown as source: ${visible(why.slice(0, 200))}`;
+    delete span.dataset.source;
+    span.textContent = visible(piece.source);
+  }
+  function tooMuch(formula) {
+    if (formula.length > LONGEST2) return "too long to typeset";
+    if (unseen(formula)) return "holds characters that cannot be seen";
+    let depth = 0;
+    for (const [brace] of formula.matchAll(/\\[^]|[{}]/g)) {
+      if (brace === "{" && ++depth > DEEPEST) return "nested too deeply";
+      if (brace === "}") depth -= 1;
+    }
+    return null;
+  }
+  function layout(piece, macros) {
+    let refused = false;
+    const formula = piece.formula.replace(/(\\[^])|%/g, (_, escaped) => escaped ?? "\\%");
+    const boxes = katex.__renderToDomTree(formula, {
+      displayMode: piece.display,
+      throwOnError: true,
+      strict: "ignore",
+      maxExpand: 500,
+      maxSize: 8,
+      macros: { ...macros },
+      trust: () => {
+        refused = true;
+        return false;
+      }
+    });
+    if (refused) throw new Error("uses a command that is not allowed here");
+    const fault = tooLarge(boxes);
+    if (fault) throw new Error(fault);
+    return boxes;
+  }
+  function tooLarge(boxes) {
+    let count = 0;
+    const open = [[boxes, 1]];
+    for (let next; next = open.pop(); ) {
+      const [box, depth] = next;
+      count += 1;
+      if (depth > DEEPEST_LAYOUT) return "nested too deeply";
+      if (count > LARGEST_LAYOUT) return "too large to typeset";
+      for (const child of box.children ?? []) open.push([child, depth + 1]);
+    }
+    return null;
+  }
+  var MOVING = /\\(?:[lrc]lap|math[lrc]lap|raisebox|m?kern|[mh]skip|m?hspace|smash|lower|raise)(?![A-Za-z])/;
+  function leaves(span) {
+    const block = span.closest(".prose")?.getBoundingClientRect();
+    const scrolls = span.classList.contains("display");
+    if (!block?.width) return false;
+    for (const part of span.querySelectorAll(".katex-html *")) {
+      if (part.firstElementChild || !part.textContent?.trim()) continue;
+      const { left, right, top, bottom } = part.getBoundingClientRect();
+      const outside = left < block.left - 1 || top < block.top - 4 || bottom > block.bottom + 4;
+      if (outside || !scrolls && right > block.right + 1) return true;
+    }
+    return false;
+  }
 
   // shell/typesetting.ts
   var GROUP = 8;
@@ -463,6 +567,20 @@ var PB = (() => {
     },
     { rootMargin: "600px 0px" }
   );
+  function whenNear(node, actions) {
+    groups.set(node, actions);
+    node.classList.add("untypeset");
+    near.observe(node);
+  }
+  function typesetLater(formulas) {
+    for (let at = 0; at < formulas.length; at += GROUP) {
+      const group = formulas.slice(at, at + GROUP);
+      const actions = group.map(({ span, piece, macros }) => () => {
+        if (span.isConnected && typeof katex !== "undefined") typeset(span, piece, macros);
+      });
+      whenNear(group[0].span, actions);
+    }
+  }
   function demand(node) {
     near.unobserve(node);
     node.classList.remove("untypeset");
@@ -474,41 +592,13 @@ var PB = (() => {
       parsed.then(() => setTimeout(() => settle(TURN)));
     }
   }
-  function text(source, { tag = "div", className = "prose" } = {}) {
-    const node = h(tag, { class: className });
-    const found = [];
-    const cut = pieces(source ?? "");
-    cut.forEach((piece, at) => {
-      if (isText(piece)) {
-        node.append(visible(piece.text));
-        return;
-      }
-      const span = h("span", { class: piece.display ? "math display" : "math" }, visible(piece.source));
-      const after = cut[at + 1];
-      const short = !piece.display && piece.source.length < 40 && isText(after);
-      const [stop] = short && after.text.match(/^[.,;:!?)]+/) || [""];
-      if (stop && isText(after)) cut[at + 1] = { text: after.text.slice(stop.length) };
-      node.append(stop ? h("span", { class: "bound" }, span, stop) : span);
-      if (piece.formula.length > LONGEST_FORMULA) asSource(span, piece, "too long to typeset");
-      else found.push([span, piece]);
-    });
-    for (let at = 0; at < found.length; at += GROUP) {
-      const [first] = found[at];
-      groups.set(first, found.slice(at, at + GROUP));
-      first.classList.add("untypeset");
-      near.observe(first);
-    }
-    return node;
-  }
   function settle(budget) {
     if (document.readyState === "loading") return;
     if (waiting.length) load("math");
-    if (typeof katex === "undefined") waiting.length = 0;
     const deadline = performance.now() + budget;
-    while (waiting.length && performance.now() < deadline) {
-      const [span, piece] = waiting.shift();
-      if (span.isConnected) typeset(span, piece);
-    }
+    let done = 0;
+    while (done < waiting.length && performance.now() < deadline) waiting[done++]();
+    waiting.splice(0, done);
     scheduled = waiting.length > 0;
     if (scheduled) setTimeout(() => settle(TURN));
     document.documentElement.dataset.typeset = scheduled ? "no" : "yes";
@@ -520,34 +610,63 @@ var PB = (() => {
     settle(budget);
   }
   window.addEventListener("beforeprint", () => {
-    for (const node of document.querySelectorAll(".untypeset")) demand(node);
-    settle(3e4);
-  });
-  function typeset(span, piece) {
-    let refused = false;
-    const formula = piece.formula.replace(/(\\[^])|%/g, (_, escaped) => escaped ?? "\\%");
-    try {
-      katex.render(formula, span, {
-        displayMode: piece.display,
-        throwOnError: true,
-        strict: "ignore",
-        maxExpand: 500,
-        maxSize: 8,
-        trust: () => {
-          refused = true;
-          return false;
-        }
-      });
-      if (refused) asSource(span, piece, "uses a command that is not allowed here");
-      else span.dataset.source = piece.source;
-    } catch (error) {
-      asSource(span, piece, error.message);
+    for (let untypeset; (untypeset = document.querySelectorAll(".untypeset")).length; ) {
+      for (const node of untypeset) demand(node);
+      settle(3e4);
     }
+  });
+
+  // shell/prose.ts
+  var LONG = 12e3;
+  var SECTION = 3e3;
+  function text(source, { tag = "div", className = "prose" } = {}) {
+    const node = h(tag, { class: className });
+    const all = source ?? "";
+    if (all.length <= LONG) {
+      fill(node, all);
+      return node;
+    }
+    for (const part of sections(all)) {
+      const section = h("div", { class: "section" }, part);
+      whenNear(section, [() => (section.replaceChildren(), fill(section, part))]);
+      node.append(section);
+    }
+    return node;
   }
-  function asSource(span, piece, why) {
-    span.className = "math source";
-    span.title = `Shown as source: ${why.slice(0, 200)}`;
-    span.textContent = visible(piece.source);
+  function sections(source) {
+    const found = [];
+    for (let from = 0; from < source.length; ) {
+      const to = from + SECTION >= source.length ? source.length : end(source, from + SECTION / 2, from + SECTION);
+      found.push(source.slice(from, to));
+      from = to;
+    }
+    return found;
+  }
+  function end(source, least, most) {
+    for (const mark of ["\n\n", "\n", " "]) {
+      const at = source.lastIndexOf(mark, most - mark.length);
+      if (at >= least) return at + mark.length;
+    }
+    const pair = /[\ud800-\udbff]/.test(source[most - 1]);
+    return pair ? most - 1 : most;
+  }
+  function fill(node, source, macros = {}) {
+    const found = [];
+    const cut = pieces(source);
+    cut.forEach((piece, at) => {
+      if (isText(piece)) {
+        node.append(visible(piece.text));
+        return;
+      }
+      const span = h("span", { class: piece.display ? "math display" : "math" }, piece.source);
+      const after = cut[at + 1];
+      const short = !piece.display && piece.source.length < 40 && isText(after);
+      const [stop] = short && after.text.match(/^[.,;:!?)]+/) || [""];
+      if (stop && isText(after)) cut[at + 1] = { text: after.text.slice(stop.length) };
+      node.append(stop ? h("span", { class: "bound" }, span, stop) : span);
+      found.push({ span, piece, macros });
+    });
+    typesetLater(found);
   }
   return __toCommonJS(index_exports);
 })();

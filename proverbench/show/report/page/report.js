@@ -17,6 +17,7 @@
     symbol,
     table,
     text,
+    unseen,
     visible
   } = PB;
 
@@ -50,6 +51,7 @@
   var ACCEPTS = -1;
   var MISSING = -2;
   var INVALID_FROM = -10;
+  var UNLOCATED = -3;
   var kind = (mark) => mark === ACCEPTS ? "accept" : mark >= 0 ? "reject" : mark === MISSING ? "missing" : "invalid";
   var reasonOf = (mark) => head.index.reasons[INVALID_FROM - mark];
   var sign = (mark) => mark === ACCEPTS ? "✓" : mark >= 0 ? String(mark) : mark === MISSING ? "·" : "!";
@@ -91,7 +93,7 @@
     "": ["All proofs", () => true],
     accepted: [
       "Accepted by all judgments",
-      (_, runs) => runs.some(([, why, marks]) => !why && marks.length > 0 && marks.every((mark) => mark === ACCEPTS))
+      (_, runs) => runs.every(([, why, marks]) => !why && marks.length > 0 && marks.every((mark) => mark === ACCEPTS))
     ],
     rejected: ["Rejected by a judgment", (_, runs) => some(runs, (mark) => mark >= 0)],
     split: [
@@ -100,8 +102,8 @@
     ],
     differ: [
       "Judges differ: verdict or step",
-      (item, runs) => {
-        const said = item.marks.find((mark) => mark >= ACCEPTS);
+      (_, runs) => {
+        const said = runs.flatMap(([, , marks]) => marks).find((mark) => mark >= ACCEPTS);
         return some(runs, (mark) => mark >= ACCEPTS && mark !== said);
       }
     ],
@@ -115,9 +117,9 @@
   var HUMAN = {
     "": ["Human: any", () => true],
     right: ["Human: right", (item) => item.label === -1],
-    wrong: ["Human: wrong", (item) => item.label !== null && item.label >= 0],
+    wrong: ["Human: wrong", (item) => item.label !== null && item.label !== -1],
     differs: ["Judge against human", judged((mark, label2) => mark === ACCEPTS !== (label2 === -1))],
-    "false-accept": ["Judge accepts a wrong proof", judged((mark, label2) => mark === ACCEPTS && label2 >= 0)],
+    "false-accept": ["Judge accepts a wrong proof", judged((mark, label2) => mark === ACCEPTS && label2 !== -1)],
     "false-reject": ["Judge rejects a right proof", judged((mark, label2) => mark >= 0 && label2 === -1)],
     elsewhere: ["Error found at another step", judged((mark, label2) => mark >= 0 && label2 >= 0 && mark !== label2)]
   };
@@ -362,11 +364,12 @@
   }
   function humanSays(item) {
     if (item.label === null) return null;
-    const said = item.label === -1 ? "Human: right" : `Human: first error at step ${item.label}`;
+    const wrong = item.label === UNLOCATED ? "Human: wrong, no step named" : `Human: first error at step ${item.label}`;
+    const said = item.label === -1 ? "Human: right" : wrong;
     return h(
       "span",
       { class: "human-says", role: "img", title: said, "aria-label": said },
-      item.label === -1 ? "✓" : String(item.label)
+      item.label === -1 ? "✓" : item.label === UNLOCATED ? "✗" : String(item.label)
     );
   }
   function reveal(item) {
@@ -387,43 +390,9 @@
 
   // report/words.ts
   var TASKS = { prover: "ProverBench", verifier: "VerifierBench" };
-  var METRICS = {
-    pessimistic: [
-      "Pessimistic score",
-      "Share of proofs that all R judgments accept, averaged over problems. An invalid judgment never accepts."
-    ],
-    pass_any_sample: ["Any sample passes", "Share of problems with at least one accepted proof."],
-    generation_failure_rate: [
-      "Generation failures",
-      "Share of replies of the policy in which there is no valid proof. They score 0."
-    ],
-    verifier_valid_rate: ["Valid judgments", "Share of requested judgments that could be read by the protocol."],
-    rough_bal_f1: ["Balanced F1", "Harmonic mean of TPR and TNR."],
-    rough_tpr: [
-      "TPR: right proofs accepted",
-      "Of the proofs in which people found no error: share of judgments that accept."
-    ],
-    rough_tnr: [
-      "TNR: wrong proofs rejected",
-      "Of the proofs in which people found an error: share of judgments that reject."
-    ],
-    rough_accuracy: ["Accuracy", "Share of judgments that agree with people on right or wrong."],
-    balanced_accuracy: ["Balanced accuracy", "Mean of TPR and TNR."],
-    first_error_step_accuracy: [
-      "First error found",
-      "Share of judgments that name the same first wrong step as people (or agree that there is none)."
-    ],
-    first_error_step_accuracy_incorrect: [
-      "First error found, wrong proofs",
-      "The same, over proofs in which people found an error."
-    ],
-    meta_ver_tpr: ["Meta TPR", "As TPR, weighted by how well the explanation matches the human one."],
-    meta_ver_tnr: ["Meta TNR", "As TNR, weighted by how well the explanation matches the human one."],
-    meta_ver_bal_f1: ["Meta balanced F1", "Harmonic mean of meta TPR and meta TNR."],
-    meta_valid_rate: ["Valid meta levels", "Share of requested levels that could be read."]
-  };
-  var HEADLINE = { prover: "pessimistic", verifier: "rough_bal_f1" };
-  var label = (metric) => METRICS[metric]?.[0] ?? metric;
+  var metric = (name) => Object.values(head.metrics).flat().find((known) => known.name === name);
+  var headline = (task) => head.metrics[task][0].name;
+  var label = (name) => metric(name)?.label ?? name;
   var plural = (count2, one) => `${number(count2)} ${one}${Number(count2) === 1 ? "" : "s"}`;
 
   // report/intervals.ts
@@ -459,9 +428,9 @@
 
   // report/cards.ts
   function splitCard(run, name, split) {
-    const metric = HEADLINE[run.task];
-    const value = split.metrics?.[metric];
-    const interval = split.intervals?.[metric];
+    const metric2 = headline(run.task);
+    const value = split.metrics?.[metric2];
+    const interval = split.intervals?.[metric2];
     const title = h(
       "h3",
       null,
@@ -478,14 +447,14 @@
         { class: "card" },
         title,
         h("p", { class: "big none" }, "undefined"),
-        h("p", null, `${label(metric)} needs right and wrong proofs.`)
+        h("p", null, `${label(metric2)}: ${split.undefined[metric2] ?? "nothing to average over"}.`)
       );
     }
     return h(
       "div",
       { class: "card" },
       title,
-      h("p", { class: "name", title: METRICS[metric][1] }, label(metric)),
+      h("p", { class: "name", title: metric(metric2)?.help }, label(metric2)),
       h("p", { class: "big" }, percent(value)),
       interval ? h(
         "p",
@@ -496,7 +465,7 @@
       ) : h("p", { class: "ci" }, "no interval"),
       intervalBar(value, interval),
       footnotes([interval]).map((says) => h("p", { class: "small" }, says)),
-      favour(split.bounds?.[metric]),
+      favour(split.bounds?.[metric2]),
       run.task === "prover" ? h(
         "p",
         { class: "small" },
@@ -518,12 +487,13 @@
   }
   function validityCards(run) {
     const roles2 = { verifier: "Invalid judgments", policy: "Invalid proofs", meta: "Invalid meta levels" };
-    return Object.entries(roles2).filter(([role]) => run.asked[role] !== void 0).map(([role, title]) => validityCard(run, role, title));
+    return Object.entries(roles2).filter(([role]) => run.answered[role] !== void 0).map(([role, title]) => validityCard(run, role, title));
   }
   function validityCard(run, role, title) {
     const reasons = Object.entries(run.invalid[role] ?? {}).sort(([, a], [, b]) => b - a);
     const total = reasons.reduce((sum, [, times]) => sum + times, 0);
-    const asked = run.asked[role];
+    const asked = run.answered[role];
+    const open = run.missing[role] ?? 0;
     const row2 = ([reason, times]) => h(
       "li",
       null,
@@ -537,6 +507,7 @@
       h("h3", null, title, h("span", { class: "of" }, `${number(total)} of ${number(asked)}`)),
       h("p", { class: "big" }, asked ? percent(total / asked) : "–"),
       reasons.length ? h("ul", { class: "reasons" }, reasons.map(row2)) : h("p", { class: "small" }, asked ? "Every reply could be read." : "Nothing was asked yet."),
+      open ? h("p", { class: "small" }, `Counted is what was answered; ${number(open)} more to be answered.`) : null,
       role === "verifier" ? h("p", { class: "small" }, "They stay in every denominator and never count as acceptance.") : null
     );
   }
@@ -589,8 +560,8 @@
             label: "Metric",
             show: (row2) => h(
               "span",
-              { title: METRICS[row2.metric]?.[1] },
-              METRICS[row2.metric] ? [label(row2.metric), " ", h("code", null, row2.metric)] : row2.metric
+              { title: metric(row2.metric)?.help },
+              metric(row2.metric) ? [label(row2.metric), " ", h("code", null, row2.metric)] : row2.metric
             )
           },
           ...withScores.map(([name, split]) => ({
@@ -599,8 +570,8 @@
             numeric: true,
             show: (row2) => {
               const value = split.metrics?.[row2.metric];
-              if (value === null || value === void 0) return "–";
-              if (!METRICS[row2.metric]) return number(value);
+              if (value === null || value === void 0) return h("span", { title: split.undefined[row2.metric] }, "–");
+              if (!metric(row2.metric)) return number(value);
               const bounds = split.bounds?.[row2.metric];
               return [
                 score(value, split.intervals?.[row2.metric]),
@@ -609,7 +580,7 @@
             }
           }))
         ],
-        rows: names.map((metric) => ({ metric }))
+        rows: names.map((metric2) => ({ metric: metric2 }))
       })
     );
   }
@@ -724,7 +695,7 @@
     return h("section", { "aria-label": "Leaderboard" }, tasks.map(leaderboard));
   }
   function leaderboard(task) {
-    const metric = HEADLINE[task];
+    const metric2 = headline(task);
     const runs = head.runs.filter((run) => run.task === task);
     const splits = [...new Set(runs.flatMap((run) => Object.keys(run.splits)))].filter(
       (name) => runs.some((run) => run.splits[name]?.metrics)
@@ -732,7 +703,7 @@
     const compared = head.comparisons.filter(
       (comparison) => comparison.task === task && comparison.split === "all" && !comparison.reason
     );
-    const rank = (run) => compared.length === 1 ? compared[0].ranks.find((row2) => row2.metric === metric && row2.run === run.name) : void 0;
+    const rank = (run) => compared.length === 1 ? compared[0].ranks.find((row2) => row2.metric === metric2 && row2.run === run.name) : void 0;
     return [
       h("h2", null, runs.length > 1 ? `${TASKS[task]} leaderboard` : TASKS[task]),
       table({
@@ -743,13 +714,13 @@
         ),
         columns: columns(task, splits, runs.length > 1 ? rank : null),
         rows: runs,
-        sort: { key: "split-all", descending: true }
+        sort: { key: "split-all", descending: metric(metric2)?.better !== "lower" }
       }),
       runs.length > 1 ? pairs(task, splits) : null
     ];
   }
   function columns(task, splits, rank) {
-    const metric = HEADLINE[task];
+    const metric2 = headline(task);
     const all = [
       {
         key: "run",
@@ -767,11 +738,11 @@
       },
       ...splits.map((name) => ({
         key: `split-${name}`,
-        label: `${label(metric)}, ${name}`,
-        title: METRICS[metric][1],
+        label: `${label(metric2)}, ${name}`,
+        title: metric(metric2)?.help,
         numeric: true,
-        value: (run) => run.splits[name]?.metrics?.[metric] ?? null,
-        show: (run) => score(run.splits[name]?.metrics?.[metric], run.splits[name]?.intervals?.[metric])
+        value: (run) => run.splits[name]?.metrics?.[metric2] ?? null,
+        show: (run) => score(run.splits[name]?.metrics?.[metric2], run.splits[name]?.intervals?.[metric2])
       })),
       rank && {
         key: "rank",
@@ -979,8 +950,8 @@
   function groupsOf(run, data, by) {
     const candidates = run.task === "prover" ? ["pessimistic"] : ["rough_bal_f1", "rough_tpr", "rough_tnr"];
     const found2 = data.breakdown[by];
-    const metric = candidates.find((name) => found2.some((row2) => row2.metric === name)) ?? found2[0].metric;
-    const metrics = run.task === "verifier" && by === "severity" ? ["rough_tpr", "rough_tnr"] : [metric];
+    const metric2 = candidates.find((name) => found2.some((row2) => row2.metric === name)) ?? found2[0].metric;
+    const metrics = run.task === "verifier" && by === "severity" ? ["rough_tpr", "rough_tnr"] : [metric2];
     const rows = found2.filter((row2) => metrics.includes(row2.metric)).slice(0, MOST_GROUPS).map(({ group, metric: of, value, interval, proofs, problems, note }) => {
       const [low2, high2] = range(interval) ?? [null, null];
       return { group, metric: of, value, low: low2, high: high2, proofs, problems, note: note ?? "" };
@@ -1112,10 +1083,10 @@ ${share}`;
   // report/curves.ts
   var ends = (row2) => `${percent(row2.low)} to ${percent(row2.high)}`;
   function byRepeats(entries, task) {
-    const [metric, rule] = task === "prover" ? ["acceptance", "pessimistic"] : ["bal_f1", "majority"];
+    const [metric2, rule] = task === "prover" ? ["acceptance", "pessimistic"] : ["bal_f1", "majority"];
     return entries.flatMap(
       ({ run, series }) => pointsOf(
-        plotsOf(run).voting.filter((row2) => row2.metric === metric && row2.rules.includes(rule)),
+        plotsOf(run).voting.filter((row2) => row2.metric === metric2 && row2.rules.includes(rule)),
         series
       ).map(({ r, cost, value, low: low2, high: high2 }) => ({ run: run.name, series, r, cost, value, low: low2, high: high2 }))
     );
@@ -1307,8 +1278,8 @@ balanced F1 ${percent(row2.bal_f1)}`;
     const largest = run.repeats;
     if (largest < 2) return null;
     const rows = Object.entries(VOTED).flatMap(
-      ([metric, { name, series }]) => pointsOf(
-        data.voting.filter((row2) => row2.metric === metric && row2.r === largest),
+      ([metric2, { name, series }]) => pointsOf(
+        data.voting.filter((row2) => row2.metric === metric2 && row2.r === largest),
         series
       ).map(({ k, value, low: low2, high: high2, rules }) => ({ k, metric: name, series, value, low: low2, high: high2, rules: rules.join(" ") }))
     );
@@ -1381,7 +1352,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     meta_bal_f1: "Meta bal. F1"
   };
   function ownRow(run) {
-    const value = (split, metric) => run.splits[split]?.metrics?.[metric] ?? null;
+    const value = (split, metric2) => run.splits[split]?.metrics?.[metric2] ?? null;
     return {
       className: "own",
       model: run.name,
@@ -1582,6 +1553,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
   function agreement2(item, judgment) {
     if (item.label === null || !judgment.valid) return null;
     if (judgment.step === -1 !== (item.label === -1)) return "against the human";
+    if (item.label === UNLOCATED) return "agrees with the human";
     return judgment.step === item.label ? "agrees with the human" : "another step than the human";
   }
   function bodyOf(judgment, prompt) {
@@ -1623,7 +1595,8 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       call.refused && `refused: ${call.refused}`,
       call.seconds ? `${call.seconds} s` : null,
       call.at ? `${call.at.slice(0, 19).replace("T", " ")} UTC` : null,
-      tokensWords(call.usage)
+      tokensWords(call.usage),
+      call.reply && unseen(call.reply) ? `${plural(unseen(call.reply), "character")} that cannot be seen` : null
     ].filter(Boolean).join(" · ");
     const all = [
       ["Prompt", call.prompt, "This run does not hold the prompt."],
@@ -1756,7 +1729,13 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
   function problemSheets(problem) {
     const { reference, answer } = problem;
     return [
-      h("section", { class: "sheet" }, h("h3", null, "Problem"), text(problem.text)),
+      h(
+        "section",
+        { class: "sheet" },
+        h("h3", null, "Problem"),
+        text(problem.text),
+        unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null
+      ),
       reference || answer ? h(
         "details",
         { class: "sheet", ontoggle: once(() => settle(60)) },
@@ -1793,7 +1772,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     const add = (step2, flag) => flags.set(step2, [...flags.get(step2) ?? [], flag]);
     const human = (label2) => ({ by: "human", label: label2, run: -1, repeat: -1 });
     if (annotation) {
-      if (annotation.fatal >= 0) add(annotation.fatal, human("human: fatal error"));
+      if (annotation.fatal !== null && annotation.fatal >= 0) add(annotation.fatal, human("human: fatal error"));
       for (const step2 of annotation.recoverable) add(step2, human("human: recoverable error"));
     }
     for (const [run, , marks] of item.runs) {
@@ -1831,7 +1810,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
   }
   function annotationView(annotation) {
     const { correct, fatal, recoverable, first, comment, reason, remark } = annotation;
-    const verdict = correct ? "right: no error found" : fatal >= 0 ? `wrong: fatal error at step ${fatal}` : "not right: recoverable errors only";
+    const verdict = correct ? "right: no error found" : fatal === null ? "wrong: judged as a whole, no step named" : fatal >= 0 ? `wrong: fatal error at step ${fatal}` : "not right: recoverable errors only";
     return h(
       "section",
       { class: "sheet human" },
@@ -1841,7 +1820,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
         null,
         h("b", null, verdict),
         recoverable.length ? `; recoverable at ${recoverable.map((step2) => `step ${step2}`).join(", ")}` : "",
-        first >= 0 ? `; first error at step ${first}` : ""
+        first !== null && first >= 0 ? `; first error at step ${first}` : ""
       ),
       comment ? text(comment) : null,
       reason ? [h("h4", null, "Why the first error is one"), text(reason)] : null,
@@ -1876,10 +1855,12 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       shown?.neutralised ? h(
         "p",
         { class: "small" },
-        `${shown.neutralised} tags in the texts were neutralised for the judge; you see the original.`
-      ) : null
+        `${plural(shown.neutralised, "tag")} in the texts neutralised for the judge; you see the original.`
+      ) : null,
+      shown?.unseen ? h("p", { class: "callout warn" }, hidden("The proof", shown.unseen)) : null
     );
   }
+  var hidden = (what, unseen2) => `${what} holds ${plural(unseen2, "character")} that a judge reads and a person cannot see; here they are spelled out.`;
   function select(reader2, item, run, repeat) {
     for (const old of reader2.pane.querySelectorAll(".chosen")) old.classList.remove("chosen");
     const node = (of, at) => document.getElementById(`judgment-${of}-${at}`);

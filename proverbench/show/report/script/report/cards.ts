@@ -4,10 +4,10 @@ import { aboutInterval, between, footnotes, intervalBar, score } from "./interva
 import type { Column } from "../shell/table";
 import type { Bounds, Run, Split } from "./model";
 import { h, number, percent, table } from "./shell";
-import { HEADLINE, label, METRICS, plural } from "./words";
+import { headline, label, metric as known, plural } from "./words";
 
 export function splitCard(run: Run, name: string, split: Split) {
-  const metric = HEADLINE[run.task];
+  const metric = headline(run.task);
   const value = split.metrics?.[metric];
   const interval = split.intervals?.[metric];
   const title = h(
@@ -28,14 +28,14 @@ export function splitCard(run: Run, name: string, split: Split) {
       { class: "card" },
       title,
       h("p", { class: "big none" }, "undefined"),
-      h("p", null, `${label(metric)} needs right and wrong proofs.`),
+      h("p", null, `${label(metric)}: ${split.undefined[metric] ?? "nothing to average over"}.`),
     );
   }
   return h(
     "div",
     { class: "card" },
     title,
-    h("p", { class: "name", title: METRICS[metric][1] }, label(metric)),
+    h("p", { class: "name", title: known(metric)?.help }, label(metric)),
     h("p", { class: "big" }, percent(value)),
     interval
       ? h(
@@ -75,14 +75,15 @@ function favour(bounds: Bounds | undefined) {
 export function validityCards(run: Run) {
   const roles = { verifier: "Invalid judgments", policy: "Invalid proofs", meta: "Invalid meta levels" };
   return Object.entries(roles)
-    .filter(([role]) => run.asked[role] !== undefined)
+    .filter(([role]) => run.answered[role] !== undefined)
     .map(([role, title]) => validityCard(run, role, title));
 }
 
 export function validityCard(run: Run, role: string, title: string) {
   const reasons = Object.entries(run.invalid[role] ?? {}).sort(([, a], [, b]) => b - a);
   const total = reasons.reduce((sum, [, times]) => sum + times, 0);
-  const asked = run.asked[role];
+  const asked = run.answered[role];
+  const open = run.missing[role] ?? 0;
   const row = ([reason, times]: [string, number]) =>
     h(
       "li",
@@ -99,6 +100,7 @@ export function validityCard(run: Run, role: string, title: string) {
     reasons.length
       ? h("ul", { class: "reasons" }, reasons.map(row))
       : h("p", { class: "small" }, asked ? "Every reply could be read." : "Nothing was asked yet."),
+    open ? h("p", { class: "small" }, `Counted is what was answered; ${number(open)} more to be answered.`) : null,
     role === "verifier"
       ? h("p", { class: "small" }, "They stay in every denominator and never count as acceptance.")
       : null,
@@ -156,8 +158,8 @@ export function metricsTable(run: Run, splits: [string, Split][]) {
           show: (row) =>
             h(
               "span",
-              { title: METRICS[row.metric]?.[1] },
-              METRICS[row.metric] ? [label(row.metric), " ", h("code", null, row.metric)] : row.metric,
+              { title: known(row.metric)?.help },
+              known(row.metric) ? [label(row.metric), " ", h("code", null, row.metric)] : row.metric,
             ),
         },
         ...withScores.map(([name, split]): Column<{ metric: string }> => ({
@@ -166,8 +168,8 @@ export function metricsTable(run: Run, splits: [string, Split][]) {
           numeric: true,
           show: (row) => {
             const value = split.metrics?.[row.metric];
-            if (value === null || value === undefined) return "–";
-            if (!METRICS[row.metric]) return number(value);
+            if (value === null || value === undefined) return h("span", { title: split.undefined[row.metric] }, "–");
+            if (!known(row.metric)) return number(value);
             const bounds = split.bounds?.[row.metric];
             return [
               score(value, split.intervals?.[row.metric]),

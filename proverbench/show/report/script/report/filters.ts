@@ -12,7 +12,7 @@ export const SHOWN: Choices = {
   "": ["All proofs", () => true],
   accepted: [
     "Accepted by all judgments",
-    (_, runs) => runs.some(([, why, marks]) => !why && marks.length > 0 && marks.every((mark) => mark === ACCEPTS)),
+    (_, runs) => runs.every(([, why, marks]) => !why && marks.length > 0 && marks.every((mark) => mark === ACCEPTS)),
   ],
   rejected: ["Rejected by a judgment", (_, runs) => some(runs, (mark) => mark >= 0)],
   split: [
@@ -21,8 +21,8 @@ export const SHOWN: Choices = {
   ],
   differ: [
     "Judges differ: verdict or step",
-    (item, runs) => {
-      const said = item.marks.find((mark) => mark >= ACCEPTS);
+    (_, runs) => {
+      const said = runs.flatMap(([, , marks]) => marks).find((mark) => mark >= ACCEPTS);
       return some(runs, (mark) => mark >= ACCEPTS && mark !== said);
     },
   ],
@@ -37,9 +37,9 @@ export const SHOWN: Choices = {
 export const HUMAN: Choices = {
   "": ["Human: any", () => true],
   right: ["Human: right", (item) => item.label === -1],
-  wrong: ["Human: wrong", (item) => item.label !== null && item.label >= 0],
+  wrong: ["Human: wrong", (item) => item.label !== null && item.label !== -1],
   differs: ["Judge against human", judged((mark, label) => (mark === ACCEPTS) !== (label === -1))],
-  "false-accept": ["Judge accepts a wrong proof", judged((mark, label) => mark === ACCEPTS && label >= 0)],
+  "false-accept": ["Judge accepts a wrong proof", judged((mark, label) => mark === ACCEPTS && label !== -1)],
   "false-reject": ["Judge rejects a right proof", judged((mark, label) => mark >= 0 && label === -1)],
   elsewhere: ["Error found at another step", judged((mark, label) => mark >= 0 && label >= 0 && mark !== label)],
 };

@@ -1,7 +1,8 @@
 /* One judgment, and the exact texts behind it. */
-import { kind, sign, words } from "./marks";
+import { kind, sign, UNLOCATED, words } from "./marks";
 import type { Call, Item, Judgment, MetaLevel } from "./model";
-import { copyButton, h, number, raw, settle, text } from "./shell";
+import { copyButton, h, number, raw, settle, text, unseen } from "./shell";
+import { plural } from "./words";
 
 /* A judgment's element -> what gives it its content, once it is wanted. */
 const fillers = new WeakMap<HTMLElement, () => void>();
@@ -49,6 +50,7 @@ export function judgmentView(
 function agreement(item: Item, judgment: Judgment): string | null {
   if (item.label === null || !judgment.valid) return null;
   if ((judgment.step === -1) !== (item.label === -1)) return "against the human";
+  if (item.label === UNLOCATED) return "agrees with the human";
   return judgment.step === item.label ? "agrees with the human" : "another step than the human";
 }
 
@@ -101,6 +103,7 @@ export function calls(call: Call, whose: string) {
     call.seconds ? `${call.seconds} s` : null,
     call.at ? `${call.at.slice(0, 19).replace("T", " ")} UTC` : null,
     tokensWords(call.usage),
+    call.reply && unseen(call.reply) ? `${plural(unseen(call.reply), "character")} that cannot be seen` : null,
   ]
     .filter(Boolean)
     .join(" · ");

@@ -5,7 +5,7 @@ import { between, score } from "./intervals";
 import type { Comparison, Run, Task } from "./model";
 import { h, percent, table, visible } from "./shell";
 import { head, roleOf } from "./state";
-import { HEADLINE, label, METRICS, plural, TASKS } from "./words";
+import { headline, label, metric as known, plural, TASKS } from "./words";
 
 export function leaderboards() {
   const tasks = [...new Set(head.runs.map((run) => run.task))];
@@ -13,7 +13,7 @@ export function leaderboards() {
 }
 
 export function leaderboard(task: Task) {
-  const metric = HEADLINE[task];
+  const metric = headline(task);
   const runs = head.runs.filter((run) => run.task === task);
   const splits = [...new Set(runs.flatMap((run) => Object.keys(run.splits)))].filter((name) =>
     runs.some((run) => run.splits[name]?.metrics),
@@ -33,7 +33,7 @@ export function leaderboard(task: Task) {
       ),
       columns: columns(task, splits, runs.length > 1 ? rank : null),
       rows: runs,
-      sort: { key: "split-all", descending: true },
+      sort: { key: "split-all", descending: known(metric)?.better !== "lower" },
     }),
     runs.length > 1 ? pairs(task, splits) : null,
   ];
@@ -45,7 +45,7 @@ interface Rank {
 }
 
 function columns(task: Task, splits: string[], rank: ((run: Run) => Rank | undefined) | null): Column<Run>[] {
-  const metric = HEADLINE[task];
+  const metric = headline(task);
   const all: (Column<Run> | null)[] = [
     {
       key: "run",
@@ -66,7 +66,7 @@ function columns(task: Task, splits: string[], rank: ((run: Run) => Rank | undef
     ...splits.map((name): Column<Run> => ({
       key: `split-${name}`,
       label: `${label(metric)}, ${name}`,
-      title: METRICS[metric][1],
+      title: known(metric)?.help,
       numeric: true,
       value: (run) => run.splits[name]?.metrics?.[metric] ?? null,
       show: (run) => score(run.splits[name]?.metrics?.[metric], run.splits[name]?.intervals?.[metric]),

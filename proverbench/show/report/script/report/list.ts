@@ -1,6 +1,6 @@
 /* The list of proofs beside the one that is read. Only the rows in sight exist. */
 import { HUMAN, NO_FILTER, SHOWN, filter, listAddress, matches, searchTexts, searching, type Filter } from "./filters";
-import { strip } from "./marks";
+import { strip, UNLOCATED } from "./marks";
 import type { Item } from "./model";
 import { announce, h, number } from "./shell";
 import { address, head, items, ofRuns } from "./state";
@@ -228,11 +228,12 @@ export function nameOf(item: Item): string {
 
 function humanSays(item: Item) {
   if (item.label === null) return null;
-  const said = item.label === -1 ? "Human: right" : `Human: first error at step ${item.label}`;
+  const wrong = item.label === UNLOCATED ? "Human: wrong, no step named" : `Human: first error at step ${item.label}`;
+  const said = item.label === -1 ? "Human: right" : wrong;
   return h(
     "span",
     { class: "human-says", role: "img", title: said, "aria-label": said },
-    item.label === -1 ? "✓" : String(item.label),
+    item.label === -1 ? "✓" : item.label === UNLOCATED ? "✗" : String(item.label),
   );
 }
 

@@ -12,6 +12,9 @@ export const MISSING = -2;
 
 export const INVALID_FROM = -10;
 
+/** The human's label of a proof that is wrong somewhere: no step was named. */
+export const UNLOCATED = -3;
+
 export const kind = (mark: number): Kind =>
   mark === ACCEPTS ? "accept" : mark >= 0 ? "reject" : mark === MISSING ? "missing" : "invalid";
 

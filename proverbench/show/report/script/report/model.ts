@@ -66,6 +66,8 @@ export interface Split {
   metrics: Record<string, number | null> | null;
   intervals: Record<string, Interval | null>;
   bounds: Record<string, Bounds> | null;
+  /** Why a metric has no value, by metric. */
+  undefined: Record<string, string>;
   plots?: Plots;
 }
 
@@ -120,7 +122,8 @@ export interface Run {
   calls: Record<string, Calls>;
   usage: Record<string, { input?: number; output?: number }>;
   invalid: Record<string, Record<string, number>>;
-  asked: Record<string, number>;
+  /** Replies that are there, by role. */
+  answered: Record<string, number>;
   missing: Record<string, number>;
   closed_unanswered: number;
   warnings: string[];
@@ -166,8 +169,23 @@ export interface PublishedRow {
 /** Of one run: its number, why there is no proof (or null), a mark for each judgment. */
 export type Marks = [run: number, why: string | null, marks: number[]];
 
+/** A metric, as proverbench.metrics declares it. */
+export interface Metric {
+  name: string;
+  label: string;
+  /** The label in a column, as short as it can be. */
+  heading: string;
+  help: string;
+  unit: "share" | "points";
+  better: "higher" | "lower";
+  /** Place among the headlines of its benchmark, from 1. */
+  headline: number | null;
+}
+
 export interface Head {
   made_by: string;
+  /** The metrics of each benchmark that a run is of, headlines first. */
+  metrics: Partial<Record<Task, Metric[]>>;
   /** Mark of an interval to what it says. */
   marks: Record<string, string>;
   runs: Run[];
@@ -218,13 +236,14 @@ export interface Problem {
 }
 
 export interface Annotation {
-  fatal: number;
+  /** Null where no step is named: the proof was judged as a whole. */
+  fatal: number | null;
   recoverable: number[];
   comment: string | null;
   reason: string | null;
   remark: string | null;
   correct: boolean;
-  first: number;
+  first: number | null;
 }
 
 /** A reply as it came, and what is known of the call. */
@@ -261,6 +280,8 @@ export interface Judged {
   complete: boolean;
   score: number | null;
   neutralised: number;
+  /** Characters of the proof that a reader cannot see. */
+  unseen: number;
   prompt: string | null;
   judgments: Judgment[];
   policy?: Call;

@@ -3,7 +3,7 @@ import { calls, judgmentView, openJudgment } from "./judgment";
 import { debounce, drawRows, nameOf, type Reader, reveal, step } from "./list";
 import { kind, MISSING, sign, tally, words } from "./marks";
 import type { Annotation, Chunk, Item, Judged, Marks, Problem, Proof } from "./model";
-import { copyButton, h, number, settle, text } from "./shell";
+import { copyButton, h, number, settle, text, unseen } from "./shell";
 import { address, head, roleOf } from "./state";
 import { plural } from "./words";
 
@@ -106,7 +106,13 @@ function headingOf(reader: Reader, item: Item) {
 function problemSheets(problem: Problem) {
   const { reference, answer } = problem;
   return [
-    h("section", { class: "sheet" }, h("h3", null, "Problem"), text(problem.text)),
+    h(
+      "section",
+      { class: "sheet" },
+      h("h3", null, "Problem"),
+      text(problem.text),
+      unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null,
+    ),
     reference || answer
       ? h(
           "details",
@@ -160,7 +166,7 @@ function flagsOf(item: Item, annotation: Annotation | undefined) {
   const add = (step: number, flag: Flag) => flags.set(step, [...(flags.get(step) ?? []), flag]);
   const human = (label: string): Flag => ({ by: "human", label, run: -1, repeat: -1 });
   if (annotation) {
-    if (annotation.fatal >= 0) add(annotation.fatal, human("human: fatal error"));
+    if (annotation.fatal !== null && annotation.fatal >= 0) add(annotation.fatal, human("human: fatal error"));
     for (const step of annotation.recoverable) add(step, human("human: recoverable error"));
   }
   for (const [run, , marks] of item.runs) {
@@ -206,9 +212,11 @@ function annotationView(annotation: Annotation) {
   const { correct, fatal, recoverable, first, comment, reason, remark } = annotation;
   const verdict = correct
     ? "right: no error found"
-    : fatal >= 0
-      ? `wrong: fatal error at step ${fatal}`
-      : "not right: recoverable errors only";
+    : fatal === null
+      ? "wrong: judged as a whole, no step named"
+      : fatal >= 0
+        ? `wrong: fatal error at step ${fatal}`
+        : "not right: recoverable errors only";
   return h(
     "section",
     { class: "sheet human" },
@@ -218,7 +226,7 @@ function annotationView(annotation: Annotation) {
       null,
       h("b", null, verdict),
       recoverable.length ? `; recoverable at ${recoverable.map((step) => `step ${step}`).join(", ")}` : "",
-      first >= 0 ? `; first error at step ${first}` : "",
+      first !== null && first >= 0 ? `; first error at step ${first}` : "",
     ),
     comment ? text(comment) : null,
     reason ? [h("h4", null, "Why the first error is one"), text(reason)] : null,
@@ -260,11 +268,16 @@ function bigStrip(item: Item, run: number, marks: number[], shown: Judged | unde
       ? h(
           "p",
           { class: "small" },
-          `${shown.neutralised} tags in the texts were neutralised for the judge; you see the original.`,
+          `${plural(shown.neutralised, "tag")} in the texts neutralised for the judge; you see the original.`,
         )
       : null,
+    shown?.unseen ? h("p", { class: "callout warn" }, hidden("The proof", shown.unseen)) : null,
   );
 }
+
+/** What to say of a text with characters that a reader cannot see. */
+export const hidden = (what: string, unseen: number) =>
+  `${what} holds ${plural(unseen, "character")} that a judge reads and a person cannot see; here they are spelled out.`;
 
 /* Open the wanted judgment; without one, those that tell most: the first that accepts and the first that rejects. */
 function select(reader: Reader, item: Item, run: number, repeat: number | null) {

@@ -15,5 +15,6 @@ export const {
   symbol,
   table,
   text,
+  unseen,
   visible,
 } = PB;

@@ -3,6 +3,7 @@ import { copyButton } from "./clipboard";
 import { h, type Child } from "./elements";
 import { load, painted, standing, stands, withD3 } from "./libraries";
 import { csv } from "./numbers";
+import { visible } from "./visible";
 
 export interface Series {
   series: number;
@@ -57,13 +58,20 @@ export function chart({ title, says, draw, rows, legend = [], label }: Chart): H
       part.removeAttribute("aria-label"); // Plot labels groups, which have no role; the figure has one label instead
       part.removeAttribute("aria-description");
     }
+    gate(svg);
     svg.setAttribute("role", "img");
-    svg.setAttribute("aria-label", label ?? `${title}. ${typeof says === "string" ? says : ""}`);
+    svg.setAttribute("aria-label", visible(label ?? `${title}. ${typeof says === "string" ? says : ""}`));
     canvas.replaceChildren(svg);
   };
   charts.add(redraw); // for printing; on a screen it waits until it has a width
   new ResizeObserver(() => undrawn(redraw)).observe(canvas);
   return figure;
+}
+
+/* Names of runs and groups pass the gate for texts here: Plot writes them into the figure itself. */
+function gate(svg: Element) {
+  const texts = document.createTreeWalker(svg, NodeFilter.SHOW_TEXT);
+  for (let node; (node = texts.nextNode());) if (node.nodeValue) node.nodeValue = visible(node.nodeValue);
 }
 
 // ------------------------------------------------------------ when to draw

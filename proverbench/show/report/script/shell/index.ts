@@ -18,5 +18,6 @@ export { h } from "./elements";
 export { csv, number, percent } from "./numbers";
 export { pieces } from "./pieces";
 export { table } from "./table";
-export { settleSeen as settle, text } from "./typesetting";
-export { raw, visible } from "./visible";
+export { text } from "./prose";
+export { settleSeen as settle } from "./typesetting";
+export { raw, unseen, visible } from "./visible";

@@ -1,6 +1,6 @@
 /* Prose with mathematics, cut into text and formulas. */
 
-export const LONGEST_FORMULA = 8000; // characters; a longer one is shown as source
+const LONGEST = 8000; // characters of a formula that may be one at all
 
 const ENVIRONMENTS = new Set(
   (
@@ -79,5 +79,5 @@ function closingDollar(source: string, inside: number, next: Next): number {
   let at = next("$", inside);
   while (at !== -1 && source[at - 1] === "\\") at = next("$", at + 1);
   if (at <= inside || /\s/.test(source[at - 1]) || /[0-9]/.test(source[at + 1] ?? "")) return -1;
-  return at - inside < LONGEST_FORMULA && /\n\s*\n/.test(source.slice(inside, at)) ? -1 : at;
+  return at - inside < LONGEST && /\n\s*\n/.test(source.slice(inside, at)) ? -1 : at;
 }

@@ -4,9 +4,9 @@ import hashlib
 
 import pytest
 
+from proverbench.ask.replay import ReplayEndpoint
 from proverbench.endpoints.base import Answered, Request, Unanswered
 from proverbench.endpoints.caller import EndpointCaller
-from proverbench.endpoints.replay import ReplayEndpoint
 from proverbench.errors import FatalEndpointError, RunMismatchError
 from proverbench.records import CallKey, CallLine
 
@@ -44,7 +44,7 @@ class Saved:
 
 @pytest.fixture
 def caller(monkeypatch, tmp_path):
-    monkeypatch.setattr("proverbench.endpoints.replay.RunFolder", Saved)
+    monkeypatch.setattr("proverbench.ask.replay.RunFolder", Saved)
     return EndpointCaller(ReplayEndpoint(tmp_path), name="old", concurrency=2, max_retries=3, timeout_s=5)
 
 

@@ -7,6 +7,7 @@ judged by another verifier, and a pipeline can be run again as it was.
 from pathlib import Path
 
 from proverbench.endpoints.base import Reply, Request
+from proverbench.endpoints.kinds.kind import Opening
 from proverbench.errors import CallFailedError, FatalEndpointError
 from proverbench.protocols.prompts import prompt_sha256
 from proverbench.records import CallKey
@@ -60,3 +61,9 @@ class ReplayEndpoint:
     async def aclose(self) -> None:
         """Close the run's files."""
         self._run.close()
+
+
+async def open_replay(opening: Opening) -> ReplayEndpoint:
+    """Open the run that an endpoint's config names."""
+    assert opening.config.run is not None, "the kind's faults say that it is missing"
+    return ReplayEndpoint(opening.config.run)

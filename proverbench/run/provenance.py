@@ -1,0 +1,61 @@
+"""What the figures of a run are figures of: what must stand beside them wherever they leave the tool. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from proverbench.benchmark import benchmark_of
+from proverbench.records import GIVEN, Manifest, Role, Summary
+
+COLUMNS: dict[str, str] = {
+    "benchmark": "string",
+    "protocol": "string",
+    "policy": "string",
+    "judge": "string",
+    "meta_verifier": "string",
+    "rows": "Int64",
+    "samples": "Int64",
+    "repeats": "Int64",
+    "prompts": "string",
+    "reference_shown": "boolean",
+    "neutralised": "boolean",
+    "closed_unanswered": "Int64",
+    "data_sha256": "string",
+    "run_id": "string",
+}
+"""Columns that name it in tables, and their types."""
+
+
+def provenance(manifest: Manifest, summary: Summary) -> dict[str, Any]:
+    """The values of :data:`COLUMNS` for a run; None where there is none, as of the policy of labelled proofs."""
+    identity, extent = manifest.identity, manifest.extent
+    benchmark = benchmark_of(identity.task)
+    return {
+        "benchmark": benchmark.name,
+        "protocol": identity.protocol,
+        "policy": _model(manifest, "policy"),
+        "judge": _model(manifest, "verifier"),
+        "meta_verifier": _model(manifest, "meta"),
+        "rows": extent.rows,
+        "samples": extent.samples if benchmark.samples else None,
+        "repeats": extent.verifier_repeats,
+        "prompts": prompts_of(manifest),
+        "reference_shown": identity.use_reference_solution,
+        "neutralised": identity.neutralise,
+        "closed_unanswered": summary.closed_unanswered,
+        "data_sha256": identity.data_sha256,
+        "run_id": manifest.run_id,
+    }
+
+
+def prompts_of(manifest: Manifest) -> str:
+    """Whose prompts were used: ``own`` (this project's), or the start of a template's SHA-256, by role."""
+    own = manifest.identity.own_prompts
+    hashes: Mapping[Role, str] = manifest.identity.prompt_sha256
+    return ", ".join(f"{role} {'own' if role in own else digest[:12]}" for role, digest in hashes.items())
+
+
+def _model(manifest: Manifest, role: Role) -> str | None:
+    settings = manifest.identity.roles.get(role)
+    if settings is None:
+        return None
+    return "(proofs given)" if settings.kind == GIVEN else settings.model
