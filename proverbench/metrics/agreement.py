@@ -188,12 +188,13 @@ def panel_agreement(runs: Mapping[str, JudgmentArrays]) -> dict[str, Any]:
     return {"proofs": len(first.keys), "left_out": left_out, "pairs": pairs, "panel": panel}
 
 
-def human_agreement(arrays: JudgmentArrays) -> list[dict[str, Any]]:
+def human_agreement(arrays: JudgmentArrays, views: Sequence[str] = VIEWS) -> list[dict[str, Any]]:
     """How far single judgments agree with the human label.
 
     Args:
         arrays: One split; proofs without a label are left out, where steps are compared also those whose label has no
             place.
+        views: On what they are compared.
 
     Returns:
         Rows as of :func:`repeat_agreement` with the measures ``raw_agreement`` and ``cohen_kappa``, over valid
@@ -203,8 +204,9 @@ def human_agreement(arrays: JudgmentArrays) -> list[dict[str, Any]]:
     rejected = np.where(arrays.label == UNLOCATED, 0, arrays.label)  # some step or other
     placed = np.where(arrays.located, arrays.label, INVALID)
     judges, rows = _counts(arrays.verdict, width), []
-    for label, views in ((rejected, VIEWS[:1]), (placed, VIEWS[1:])):
-        rows += _pair_rows(judges, _counts(label[:, None], width), arrays, views)
+    for label, compared in ((rejected, VIEWS[:1]), (placed, VIEWS[1:])):
+        wanted = [view for view in compared if view in views]
+        rows += _pair_rows(judges, _counts(label[:, None], width), arrays, wanted)
     return rows
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.coverage import GRID, LEAST, Result, faults, report, simulate, type_one
+from benchmarks.coverage import GRID, LEAST, Result, faults, of_columns, report, simulate, type_one
+from proverbench.metrics.inference import interval, summarise
 
 PAGE = (Path(__file__).parents[2] / "docs/coverage.md").read_text(encoding="utf-8")
 FEW = 60
@@ -21,6 +22,14 @@ def test_the_quick_grid_is_within_its_bounds(family: str) -> None:
     for result in results:
         assert result.runs >= FEW * 0.7
         assert 0 < result.width < 2
+
+
+def test_many_runs_at_once_are_as_one_by_one() -> None:
+    rng = np.random.default_rng(3)
+    earned, possible = rng.integers(0, 5, (20, 6)).astype(float), np.full((20, 6), 4.0)
+    single = [interval(summarise(earned[:, k], possible[:, k])) for k in range(6)]
+    ends = np.array([[found["low"], found["high"]] for found in single])
+    assert of_columns(earned, possible) == pytest.approx(ends, rel=1e-5)
 
 
 def test_a_cell_that_covers_too_little_is_a_fault() -> None:
