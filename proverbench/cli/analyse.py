@@ -140,7 +140,7 @@ def _show(found: dict[str, Any]) -> None:
         _show_agreement(out, "Pairs", panel["pairs"])
         if len(panel["runs"]) > 2:
             _show_agreement(out, "All judges as a panel", panel["panel"])
-    out.print("\n".join(["Values with 95 % intervals over problems.", *footnotes(named_intervals(found))]))
+    out.print("\n".join(["Values with 95 % intervals over problems (docs/metrics.md).", *footnotes(named_intervals(found))]))
 
 
 def _show_voting(out: "Console", run: dict[str, Any]) -> None:
