@@ -25,6 +25,12 @@ MOST_STEPS = 8
 @click.option("--by", "factors", multiple=True, metavar="FACTOR", help="Break down by this only; may be repeated.")
 @click.option("--pass-k", "ks", multiple=True, type=int, metavar="K", help="pass@K; repeatable. [default: 1 to S]")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the folds of the best threshold. [default: fixed]")
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="People's labels of the one RUN's own proofs: how far annotators agree.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     runs: tuple[Path, ...],
@@ -32,6 +38,7 @@ def command(
     factors: tuple[str, ...],
     ks: tuple[int, ...],
     seed: int | None,
+    labels: Path | None,
     as_json: bool,
 ) -> int:
     """Voting rules, agreement and breakdowns of saved RUNs; calls nothing.
@@ -57,11 +64,24 @@ def command(
         "runs": {run.name: _analyse(run, factors or FACTORS, ks or None, folds) for run in opened},
         "panels": _panels(opened),
     }
+    if labels is not None:
+        found["labels"] = _labels(opened, labels)
     if as_json:
         echo_json(found)
     else:
         _show(found)
     return EXIT_COMPLETE
+
+
+def _labels(opened: "Sequence[SavedRun]", path: Path) -> dict[str, Any]:
+    from proverbench.errors import UserInputError
+    from proverbench.people.agreeing import annotator_agreement
+    from proverbench.people.labels import read_labels
+
+    if len(opened) > 1:
+        raise UserInputError("--labels are of one run's proofs; give one RUN")
+    read = read_labels(path, opened[0].folder)
+    return annotator_agreement(read) | {"remarks": read.remarks()}
 
 
 def _analyse(run: "SavedRun", factors: Sequence[str], ks: Sequence[int] | None, seed: int) -> dict[str, Any]:
@@ -130,6 +150,12 @@ def _show(found: dict[str, Any]) -> None:
         _show_agreement(out, "Agreement with people", run.get("human_agreement", []))
         _show_confusion(out, run)
         _show_breakdown(out, run)
+    if "labels" in found:
+        counts = ", ".join(f"{name or '(no name)'} {count}" for name, count in found["labels"]["annotators"].items())
+        out.print(plain(f"Labels by {counts}"), style="bold")
+        _show_agreement(out, "Agreement between annotators", found["labels"]["agreement"])
+        for remark in found["labels"]["remarks"]:
+            out.print(plain(f"{remark[0].upper()}{remark[1:]}."))
     for panel in found["panels"]:
         out.print(plain(f"Judges of the same proofs: {', '.join(panel['runs'])}"), style="bold")
         if "reason" in panel:
@@ -140,7 +166,9 @@ def _show(found: dict[str, Any]) -> None:
         _show_agreement(out, "Pairs", panel["pairs"])
         if len(panel["runs"]) > 2:
             _show_agreement(out, "All judges as a panel", panel["panel"])
-    out.print("\n".join(["Values with 95 % intervals over problems (docs/metrics.md).", *footnotes(named_intervals(found))]))
+    out.print(
+        "\n".join(["Values with 95 % intervals over problems (docs/metrics.md).", *footnotes(named_intervals(found))])
+    )
 
 
 def _show_voting(out: "Console", run: dict[str, Any]) -> None:

@@ -48,7 +48,8 @@ def command(
     docs/metrics.md, "Correcting for the judge".
 
     \b
-    The sheet to label:  proverbench export runs/NAME --to verifierbench --choose 40 -o sheet.jsonl
+    Label in the browser:  proverbench label runs/NAME --choose 40
+    Or on a sheet:         proverbench export runs/NAME --to verifierbench --choose 40 -o sheet.jsonl
     """
     from proverbench.errors import RunMismatchError, UserInputError
     from proverbench.metrics.correction import (
@@ -59,7 +60,7 @@ def command(
         headline,
         shift_test,
     )
-    from proverbench.people.sheet import read_labels
+    from proverbench.people.labels import read_labels
     from proverbench.run.saved import open_runs
 
     if calibration is None and labels is None:
@@ -72,9 +73,12 @@ def command(
     found["as_judged"] = as_judged(ours.arrays)
     found["warnings"] = [] if judge is None else calibration_warnings([ours], judge)
     try:
-        given = None if labels is None else read_labels(labels, ours.folder).of(ours.arrays)
-        if given is not None:
+        given = None
+        if labels is not None:
+            read = read_labels(labels, ours.folder)
+            given = read.labelled().of(ours.arrays)
             found["labels"] = correct_by_labels(ours.arrays, given)
+            found["label_remarks"] = read.remarks()
         if judge is not None:
             found["calibration"] = {"run": judge.name}
             try:
@@ -176,6 +180,8 @@ def _show(found: dict[str, Any], run: Path) -> None:
             here, there = number(row["here"]), number(row["calibration"])
             shift.add_row(row["metric"], here, there, difference, p_text(row["p_holm"]))
         show(out, shift)
+    for remark in found.get("label_remarks", ()):
+        out.print(plain(f"{remark[0].upper()}{remark[1:]}."))
     for footnote in footnotes(named_intervals(found)):
         out.print(footnote)
 
@@ -200,7 +206,7 @@ def _assumptions(found: dict[str, Any], run: Path) -> Iterator[str]:
             yield f"Labels alone say nothing here: {labels['labels_only_reason']}."
     else:
         yield "Label 40 of its own proofs to check that:"
-        yield f"  proverbench export {shlex.quote(str(run))} --to verifierbench --choose 40 -o sheet.jsonl"
+        yield f"  proverbench label {shlex.quote(str(run))} --choose 40"
     if "shift" in found:
         flagged = found["shift"]["flagged"]
         yield (

@@ -251,7 +251,7 @@ def _columns(_ctx: click.Context, _param: click.Parameter, values: Iterable[str]
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["processbench", "hard2verify", "gradingbench", "opc", "csv", "published"]),
+    type=click.Choice(["processbench", "hard2verify", "gradingbench", "opc", "csv", "labels", "published"]),
     required=True,
     help="What the source is.",
 )
@@ -302,6 +302,7 @@ def import_(
         --column label=Grade --output graded.jsonl
     """
     from proverbench.inputs import importers
+    from proverbench.people.labels import read_labels
 
     if format_ != "csv" and (columns or label or split):
         raise click.UsageError("--column, --label and --split are for --format csv")
@@ -313,6 +314,9 @@ def import_(
         ctx.exit(_import_run(source, data, output, as_json=as_json))
     if format_ == "csv":
         imported = importers.import_csv(source, importers.CsvOptions(columns, label, split))
+    elif format_ == "labels":
+        read = read_labels(source)
+        imported = importers.Imported(list(read.decided()), read.remarks())
     elif format_ == "gradingbench":
         imported = importers.import_gradingbench(source, correct_from=7.0 if correct_from is None else correct_from)
     elif format_ == "processbench":

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
+from proverbench.cli.streams import say
 from proverbench.errors import UserInputError
 from proverbench.show.exports.export import TABLES, Request
 from proverbench.show.exports.registry import EXPORTS, export_names, find_export, that_take
@@ -47,7 +48,10 @@ from proverbench.show.exports.registry import EXPORTS, export_names, find_export
     "--choose",
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"{that_take('choose')}: N proofs chosen at random.",
+    help=f"{that_take('choose')}: N proofs drawn at random, stratified by what the judge said (docs/labels.md).",
+)
+@click.option(
+    "--simple", is_flag=True, default=None, help=f"{that_take('simple')}: with --choose, one simple random draw."
 )
 @click.option("--seed", type=int, help=f"{that_take('seed')}: seed of the choice.  [default: 0]")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
@@ -69,6 +73,10 @@ def command(runs: tuple[Path, ...], form: str, output: Path | None, force: bool,
         if name not in export.options:
             raise UserInputError(f"--{name.removesuffix('s')} does nothing with --to {form}; leave it out")
     export.check(runs)
-    for said in export.write(Request(runs=runs, output=output or export.place, force=force, **given)):  # type: ignore[arg-type]
+    request = Request(runs=runs, output=output or export.place, force=force, **given)  # type: ignore[arg-type]
+    for said in export.write(request):
         click.echo(said)
+    if len(runs) > 1:
+        for note in request.notes():
+            say(f"note: {note}")
     return EXIT_COMPLETE

@@ -26,8 +26,14 @@ MARKDOWN = (".md", ".markdown")
     type=click.Choice(["html", "md"]),
     help="A page, or a Markdown summary. [default: what the file's name ends in (.md, .html), else a page]",
 )
+@click.option(
+    "--choose",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Draw N of a ProverBench run's proofs, which whoever has the page can label in it (docs/labels.md).",
+)
 @click.option("--published", is_flag=True, help="Show the published Table 1 beside the runs.")
-def command(runs: tuple[Path, ...], output: Path | None, form: str | None, published: bool) -> int:
+def command(runs: tuple[Path, ...], output: Path | None, form: str | None, choose: int | None, published: bool) -> int:
     """One page of one or more RUNS that works offline: scores, plots, every proof and judgment.
 
     A page that would be larger than about 40 MB becomes a folder with an index.html. Markdown goes to standard output
@@ -39,6 +45,7 @@ def command(runs: tuple[Path, ...], output: Path | None, form: str | None, publi
     proverbench report runs/NAME --format md >> README.md
     """
     from proverbench.errors import UserInputError
+    from proverbench.people.sheet import labelling
     from proverbench.run.journal import write_whole
     from proverbench.show.report.build import open_runs
     from proverbench.show.report.markdown import render_markdown
@@ -48,7 +55,11 @@ def command(runs: tuple[Path, ...], output: Path | None, form: str | None, publi
     form = form or ("md" if output is not None and output.suffix.lower() in MARKDOWN else "html")
     if to_screen and form == "html":
         raise UserInputError("-o - is for Markdown: add --format md; a page goes to a file, such as -o report.html")
+    if choose is not None and (len(runs) > 1 or form == "md"):
+        raise UserInputError("--choose makes the page of one run to label in; give one RUN, and no Markdown")
     with open_runs(runs, published=published) as report:
+        if choose is not None:
+            report.head["labelling"] = labelling(runs[0], choose)
         if form == "md":
             text = render_markdown(report.head)
             if output is None or to_screen:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.compression.checking import Check, check_sources
-from proverbench.compression.kernel import LeanKernel, StoppedError
+from proverbench.compression.kernel import LeanKernel
+from proverbench.compression.limits import StoppedError
 from proverbench.compression.tasks import Task
 from proverbench.endpoints.base import Answered, Caller, Priority, Request
 from proverbench.errors import DataError, InvalidReply, PromptError
@@ -116,6 +117,7 @@ async def attempt(
     *,
     rounds: int,
     make_kernel: Callable[[], LeanKernel],
+    build_folder: Path | None = None,
     report: Callable[[Round], None] = lambda item: None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Attempt:
@@ -127,6 +129,7 @@ async def attempt(
         folder: Where everything is kept.
         rounds: How often to ask.
         make_kernel: Makes a kernel for each check, so that the task's time limit holds for each.
+        build_folder: Where a project was fetched.
         report: Told of every round as it ends.
         stopping: True once nothing new should be asked.
 
@@ -152,7 +155,7 @@ async def attempt(
             report(done[-1])
             continue
         usage.append(reply["usage"])
-        result, proposed = _judge(task, best, best_count, reply, number, make_kernel)
+        result, proposed = _judge(task, best, best_count, reply, number, make_kernel, build_folder)
         if result.outcome == "shorter" and proposed is not None and result.count is not None:
             best, best_count = proposed, result.count
         feedback = _feedback(result)
@@ -206,6 +209,7 @@ def _judge(
     reply: Mapping[str, Any],
     number: int,
     make_kernel: Callable[[], LeanKernel],
+    build_folder: Path | None,
 ) -> tuple[Round, dict[str, bytes] | None]:
     if reply["refused"]:
         return Round(number, f"unreadable:refused:{reply['refused']}", None, ()), None
@@ -214,7 +218,7 @@ def _judge(
     except InvalidReply as exc:
         return Round(number, f"unreadable:{exc.reason}", None, ()), None
     try:
-        check: Check = check_sources(task, proposed, make_kernel())
+        check: Check = check_sources(task, proposed, make_kernel(), build_folder=build_folder)
     except StoppedError as exc:
         return Round(number, "stopped", None, (str(exc),)), None
     if check.verdict != "valid" or check.count is None:

@@ -1,17 +1,24 @@
 """Making a task package from Lean sources."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from proverbench.compression.building import build_prelude, source_problems
-from proverbench.compression.charges import charge
-from proverbench.compression.checking import axioms_of, reserved_names
-from proverbench.compression.export import Export, Theorem, write_export
-from proverbench.compression.hashing import definition_hash, frozen_names, sha256_hex, statement_hash
+from proverbench.compression.building import compile_files, source_problems
+from proverbench.compression.export import Export, Theorem
+from proverbench.compression.hashing import (
+    constant_hashes,
+    definition_hash,
+    frozen_names,
+    sha256_hex,
+    statement_constants,
+    statement_hash,
+)
 from proverbench.compression.kernel import LeanKernel
-from proverbench.compression.project import build_project
+from proverbench.compression.project import build_project, fetch_project
+from proverbench.compression.rules import axioms_of, erase_proofs, names_of, reserved_names
+from proverbench.compression.sharing import share
 from proverbench.compression.structure import check_structure
 from proverbench.compression.tasks import ALLOWED_AXIOMS, Task, TaskFile, module_name, render_task, task_from_files
 from proverbench.errors import DataError
@@ -57,85 +64,119 @@ def make_task(files: Mapping[str, bytes], order: Order, kernel: LeanKernel) -> T
 
     Raises:
         DataError: With a line for each thing that keeps them from being a task.
-        StoppedError: If a limit ended the build.
+        StoppedError: If a limit ended the build, or there is no isolation.
     """
     problems = source_problems(files, [module_name(path) for path in files], prelude=True)
     if problems:
         raise DataError.of(problems)
-    built = build_prelude(files, kernel)
-    if built.export is None:
+    _refuse_unknown_files(order.editable, files)
+    built = compile_files(files, kernel)
+    if built.problems:
         raise DataError.of(built.problems)
-    _refuse_unfit(built.export, order)
-    _refuse_rejected(built.export, kernel)
-    owner = {name: path for path, names in built.modules.items() for name in names}
-    editable = sorted(order.editable or {owner[target] for target in order.targets})
-    _refuse_unknown_files(editable, files)
+    question = {"op": "make", "paths": list(built.oleans), "order": asdict(order)}
+    recorded = _recorded(kernel.judge(question, list(built.oleans.values()))[0])
+    editable = recorded["editable"]
     _refuse_background_on_editable(files, editable)
     pinned = {("original" if path in editable else "background") + f"/{path}": data for path, data in files.items()}
-    provided = {name for name, path in owner.items() if path not in editable}
-    return _record(built.export, order, "prelude", editable, provided, pinned)
+    return finish_task(recorded, pinned)
+
+
+def _recorded(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """What the judging stage recorded of a new task.
+
+    Raises:
+        DataError: If the sources are no task.
+    """
+    if "refused" in answer:
+        raise DataError.of(answer["refused"])
+    return {key: value for key, value in answer.items() if key != "nonce"}
 
 
 def make_project_task(
-    files: Mapping[str, bytes], order: Order, kernel: LeanKernel | None, build_folder: Path, *, time_s: int
+    files: Mapping[str, bytes], order: Order, kernel: LeanKernel, build_folder: Path, *, time_s: int
 ) -> Task:
     """Build a project with a lakefile with the user's Lean, and record what a task pins.
 
     Raises:
         DataError: As :func:`make_task`; also if the order names no editable files or there is no Lean here.
-        StoppedError: If a limit ended the build.
+        StoppedError: If a limit ended the build, or there is no isolation.
     """
     if not order.editable:
         raise DataError("a Lean project needs --editable FILE: the files that may be rewritten")
     _refuse_unknown_files(order.editable, files)
     originals = {path: files[path] for path in order.editable}
     project = {path: data for path, data in files.items() if path not in originals}
+    fetch_project(project, originals, build_folder, time_s=time_s)
     names = [*order.targets, *order.background, *order.freeze]
-    built = build_project(project, originals, names, build_folder, time_s=time_s)
-    if built.export is None:
+    built = build_project(originals, names, build_folder, kernel)
+    if built.problems:
         raise DataError.of(built.problems)
-    _refuse_unfit(built.export, order)
-    if kernel is not None:
-        _refuse_rejected(built.export, kernel)
-    own = {name for names in built.modules.values() for name in names}
-    provided = {built.export.name_text(name) for name in built.export.constants()} - own
+    question = {"op": "make", "exported": True, "own": list(built.oleans), "order": asdict(order)}
+    recorded = _recorded(kernel.judge(question, [built.terms, *built.oleans.values()])[0])
     pinned = {f"original/{path}": data for path, data in originals.items()}
     pinned |= {f"project/{path}": data for path, data in project.items()}
-    return _record(built.export, order, "lake", sorted(order.editable), provided, pinned)
+    return finish_task(recorded, pinned)
 
 
-def _record(
+def record_task(
     export: Export,
     order: Order,
     kind: Literal["prelude", "lake"],
-    editable: list[str],
-    provided: set[str],
-    files: Mapping[str, bytes],
-) -> Task:
+    editable: Sequence[str],
+    provided: Sequence[str],
+    kernel: LeanKernel,
+) -> dict[str, Any]:
+    """What task.toml says of kernel terms: all of it but the files' hashes.
+
+    Raises:
+        DataError: With a line for each thing that keeps them from being a task.
+        StoppedError: If a limit ended it.
+    """
+    _refuse_unfit(export, order)
     by_text = {export.name_text(name): name for name in export.constants()}
-    pinned = {by_text[name] for name in provided}
-    rests = frozen_names(export, [by_text[target] for target in order.targets], pinned)
+    start = statement_constants(export, [by_text[target] for target in order.targets])
     reserved = reserved_names(export, provided, prelude=kind == "prelude")
-    chosen = {*(export.name_text(name) for name in rests), *order.background, *order.freeze, *reserved}
-    frozen = sorted(chosen - provided)
-    spec = TaskFile(
-        format=1,
-        name=order.name,
-        title=order.title,
-        kind=kind,
-        lean=export.lean_version,
-        targets=list(order.targets),
-        editable=editable,
-        background=list(order.background),
-        # A project's background (Mathlib, say) is too large to list, and is known anyway once it is built.
-        provided=sorted(provided) if kind == "prelude" else [],
-        original_count=charge(export, order.targets, [*provided, *order.background]).count,
-        heartbeats=order.heartbeats,
-        statements={name: statement_hash(export, export.constants()[by_text[name]][0]) for name in order.targets},
-        frozen={name: definition_hash(export, by_text[name], pinned) for name in frozen},
-        files={path: sha256_hex(data) for path, data in files.items()},
-    )
-    return task_from_files(render_task(spec), files, source=order.name)
+    further = {*order.background, *order.freeze, *reserved}
+    erased, rejected = erase_proofs(export, start | {by_text[name] for name in further}, provided, kernel)
+    if erased is None:
+        raise DataError.of(rejected)
+    pinned = names_of(erased, provided)
+    erased_names = {erased.name_text(name): name for name in erased.constants()}
+    rests = frozen_names(erased, names_of(erased, [export.name_text(name) for name in start]), pinned)
+    frozen = sorted({*(erased.name_text(name) for name in rests), *further} - set(provided))
+    free = [*provided, *order.background]
+    shared = share(export, list(order.targets), free, kernel)
+    return {
+        "name": order.name,
+        "title": order.title,
+        "kind": kind,
+        "lean": export.lean_version,
+        "targets": list(order.targets),
+        "editable": sorted(editable),
+        "background": list(order.background),
+        # A project's background (Mathlib, say) is too large to list; its manifest pins it.
+        "provided": _hashes(export, provided) if kind == "prelude" else {},
+        "original_count": shared.before,
+        "sharing_count": shared.everything.charge.count,
+        "heartbeats": order.heartbeats,
+        "statements": {name: statement_hash(export, export.constants()[by_text[name]][0]) for name in order.targets},
+        "frozen": {name: definition_hash(erased, erased_names[name], pinned) for name in frozen},
+    }
+
+
+def _hashes(export: Export, provided: Sequence[str]) -> dict[str, str]:
+    pinned = names_of(export, provided)
+    found: dict[str, str] = {}
+    for declaration in export.declarations:
+        if declaration.name in pinned:
+            found |= constant_hashes(export, declaration)
+    return dict(sorted(found.items()))
+
+
+def finish_task(recorded: Mapping[str, Any], files: Mapping[str, bytes]) -> Task:
+    """A task from what was recorded of its terms, and its pinned files."""
+    spec = TaskFile(format=2, **recorded, files={path: sha256_hex(data) for path, data in files.items()})
+    return task_from_files(render_task(spec), files, source=spec.name)
 
 
 def _refuse_unfit(export: Export, order: Order) -> None:
@@ -155,12 +196,6 @@ def _refuse_unfit(export: Export, order: Order) -> None:
     ]
     if faults:
         raise DataError.of(faults)
-
-
-def _refuse_rejected(export: Export, kernel: LeanKernel) -> None:
-    rejected = kernel.replay(write_export(export)).problems
-    if rejected:
-        raise DataError.of(f"kernel: {problem.declaration}: {problem.message}" for problem in rejected)
 
 
 def _theorems(export: Export) -> list[str]:
@@ -185,7 +220,7 @@ def _refuse_background_on_editable(files: Mapping[str, bytes], editable: Sequenc
 
 
 def write_task(task: Task, folder: Path) -> None:
-    """Write a task package, with a copy of the editable files to work on.
+    """Write a task package, with a copy of the editable files to work on, and the commands `check` and `submit`.
 
     Raises:
         DataError: If the folder is there already and not empty.
@@ -197,3 +232,13 @@ def write_task(task: Task, folder: Path) -> None:
     for path, data in everything.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
+    for command in ("check", "submit"):
+        script = folder / command
+        script.write_text(_SCRIPT.format(command=command), encoding="utf-8")
+        script.chmod(0o755)
+
+
+_SCRIPT = """#!/bin/sh
+# The task in this folder, with whatever compressionbench is installed: ./{command} --help
+exec compressionbench {command} "$(dirname "$0")" "$@"
+"""

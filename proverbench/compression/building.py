@@ -1,14 +1,11 @@
-"""From sources to kernel terms: with the wheel's Lean for ``prelude`` files, with the user's for projects."""
+"""From sources to compiled files: headers, order, and a stage of its own for each file (``prelude`` files)."""
 
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import PurePosixPath
 
-from proverbench.compression.export import Export
 from proverbench.compression.kernel import LeanKernel
-from proverbench.compression.olean import read_oleans
 from proverbench.compression.tasks import module_name
 
 _COMMENT = re.compile(r"--[^\n]*")
@@ -16,14 +13,15 @@ _IMPORT = re.compile(r"(?:public\s+)?(?:meta\s+)?import\s+(?:all\s+)?([^\s]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """What some sources were built to."""
+class Compiled:
+    """What some files were compiled to."""
 
-    export: Export | None
-    """None when something does not compile."""
-    modules: Mapping[str, tuple[str, ...]]
-    """Path of each source file → names of the constants that it declares."""
-    problems: tuple[str, ...]
+    oleans: Mapping[str, bytes]
+    """Path of each source file → its .olean, in the order of compilation."""
+    problems: tuple[str, ...] = ()
+    """Why the rest was not; empty when all were."""
+    log: tuple[str, ...] = ()
+    """The end of what Lean said of the file that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,28 +122,26 @@ def compile_order(files: Mapping[str, bytes]) -> list[str]:
     return order
 
 
-def build_prelude(files: Mapping[str, bytes], kernel: LeanKernel) -> Built:
-    """Compile self-contained files and read their constants.
+def compile_files(files: Mapping[str, bytes], kernel: LeanKernel, given: Mapping[str, bytes] | None = None) -> Compiled:
+    """Compile self-contained files, each in a stage of its own that sees no other source.
+
+    Args:
+        files: The sources, by path.
+        kernel: Compiles them.
+        given: .olean files that they may import, by the path of their source.
 
     Raises:
-        StoppedError: If a limit ended it.
-        DataError: If what Lean wrote cannot be read.
+        StoppedError: If a limit ended it, or there is no isolation.
     """
-    with tempfile.TemporaryDirectory(prefix="compressionbench-") as scratch:
-        root = Path(scratch)
-        for path, data in files.items():
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_bytes(data)
-        problems: list[str] = []
-        oleans: list[tuple[str, bytes]] = []
-        order = compile_order(files)
-        for path in order:
-            olean = (root / path).with_suffix(".olean")
-            done = kernel.compile(root, root / path, olean)
-            problems += done.messages
-            if not done.ok:
-                return Built(None, {}, tuple(problems))
-            oleans.append((module_name(path), olean.read_bytes()))
-    export, modules = read_oleans(oleans)
-    declared = {path: module.constants for path, module in zip(order, modules, strict=True)}
-    return Built(export, declared, ())
+    done: dict[str, bytes] = {}
+    for path in compile_order(files):
+        seen = {_olean_path(source): data for source, data in {**(given or {}), **done}.items()}
+        compilation = kernel.compile(path, {**seen, path: files[path]})
+        if compilation.olean is None:
+            return Compiled(done, compilation.messages, compilation.log)
+        done[path] = compilation.olean
+    return Compiled(done)
+
+
+def _olean_path(source: str) -> str:
+    return PurePosixPath(source).with_suffix(".olean").as_posix()

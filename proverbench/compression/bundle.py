@@ -13,8 +13,8 @@ import gzip
 import io
 import json
 import math
-import re
 import tarfile
+import unicodedata
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,12 +28,51 @@ from proverbench.compression.hashing import sha256_hex
 from proverbench.compression.tasks import Task, listing_sha256, task_from_files
 from proverbench.errors import DataError
 
-_LARGEST = 1024 * 2**20
+_LARGEST_PACKED, _LARGEST, _MOST_MEMBERS = 64 * 2**20, 256 * 2**20, 1_000
+Kind = Literal["agent", "record"]
 Track = Literal["open", "agent-60", "agent-120"]
 BUDGETS: dict[Track, int | None] = {"open": None, "agent-60": 60, "agent-120": 120}
-"""Track → minutes that an agent may take, None for any."""
-_AGENT = r"^[^\x00-\x1f\x7f]{1,100}$"
+"""Track → minutes that an agent may take, None for anyone and any time."""
+_LONGEST_NAME = 100
+_PIECE = 1 << 16
 _Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+def tracks_of(kind: Kind, minutes: float | None) -> list[Track]:
+    """The tracks that a run counts on: an agent's with the minutes it took, within their budgets; open always."""
+    took = minutes if kind == "agent" and minutes else math.inf
+    return [track for track, budget in BUDGETS.items() if budget is None or 0 < took <= budget]
+
+
+def track_of(given: str, minutes: float | None) -> tuple[Kind, Track]:
+    """What ``--track`` means: the kind of run, and the narrowest track that it is handed in for."""
+    if given in ("record", "open"):
+        return "record", "open"
+    if given == "agent":
+        return "agent", min(tracks_of("agent", minutes), key=lambda track: BUDGETS[track] or math.inf)
+    return "agent", "agent-60" if given == "agent-60" else "agent-120"
+
+
+def name_fault(name: str) -> str | None:
+    """What is wrong with an agent's name; None if nothing is."""
+    if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable() or name.isspace():
+        return f"wanted 1 to {_LONGEST_NAME} characters that can be shown"
+    if any(unicodedata.category(char) in ("Cf", "Cc", "Co", "Cs", "Cn") for char in name):
+        return "holds a character that is not shown, or turns the direction of writing"
+    if unicodedata.normalize("NFC", name) != name:
+        return "is not in Unicode's composed form (NFC)"
+    return None
+
+
+def effort_faults(kind: Kind, track: Track, minutes: float | None) -> list[str]:
+    """What does not fit in what is said of a run's kind, track and minutes."""
+    faults = []
+    if minutes is not None and not (math.isfinite(minutes) and minutes >= 0):
+        faults.append(f"minutes {minutes:g}: wanted a number of minutes")
+    elif track not in tracks_of(kind, minutes):
+        said = "unsaid" if minutes is None else f"{minutes:g}"
+        faults.append(f"track {track} is for agents within {BUDGETS[track]} minutes; this is: {kind}, minutes {said}")
+    return faults
 
 
 class SubmissionFile(BaseModel):
@@ -41,13 +80,16 @@ class SubmissionFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2
     task: str
     task_sha256: _Sha256
-    agent: Annotated[str, Field(pattern=_AGENT)]
+    agent: str
+    kind: Kind
+    """``agent``: a model alone; ``record``: any means."""
     track: Track
+    """The narrowest track that it was handed in for; it counts on all that its minutes fit."""
     budget_minutes: int | None
-    minutes: Annotated[float, Field(ge=0)] | None
+    minutes: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
     """What the participant says it took; None when unsaid."""
     tokens: dict[str, Any] | None
     """The participant's own account of tokens, unread."""
@@ -66,6 +108,7 @@ class Extras:
     """What a participant says beside the proofs."""
 
     agent: str = "unnamed"
+    kind: Kind = "record"
     track: Track = "open"
     minutes: float | None = None
     tokens: dict[str, Any] | None = None
@@ -78,14 +121,9 @@ class Extras:
         Raises:
             DataError: Says all that is wrong.
         """
-        faults = []
-        if re.fullmatch(_AGENT, self.agent) is None or not self.agent.isprintable():
-            faults.append(f"--agent {self.agent!r}: wanted 1 to 100 characters that can be shown")
-        if self.minutes is not None and not math.isfinite(self.minutes):
-            faults.append(f"--minutes {self.minutes:g}: wanted a number of minutes")
-        budget = BUDGETS[self.track]
-        if budget is not None and self.minutes is not None and self.minutes > budget:
-            faults.append(f"--minutes {self.minutes:g}: track {self.track} allows {budget}")
+        fault = name_fault(self.agent)
+        faults = [] if fault is None else [f"--agent {self.agent!r}: {fault}"]
+        faults += [f"--track or --minutes: {fault}" for fault in effort_faults(self.kind, self.track, self.minutes)]
         if faults:
             raise DataError.of(faults)
 
@@ -126,6 +164,7 @@ def pack(check: Check, extras: Extras) -> bytes:
         task=task.spec.name,
         task_sha256=task.sha256,
         agent=extras.agent,
+        kind=extras.kind,
         track=extras.track,
         budget_minutes=BUDGETS[extras.track],
         minutes=extras.minutes,
@@ -163,30 +202,76 @@ def unpack_members(data: bytes, *, source: str) -> dict[str, bytes]:
     Raises:
         DataError: If it is damaged, too large, or holds anything else.
     """
+    if len(data) > _LARGEST_PACKED:
+        raise DataError(f"{source}: has more than {_LARGEST_PACKED // 2**20} MiB")
     found: dict[str, bytes] = {}
     faults: list[str] = []
+    stream = _Inflated(data, source)
     try:
-        plain = zlib.decompressobj(wbits=31)
-        content = plain.decompress(data, _LARGEST)
-        if plain.unconsumed_tail:
-            raise DataError(f"{source}: unpacks to more than {_LARGEST // 2**20} MiB")
-        if not plain.eof or plain.unused_data:
-            raise DataError(f"{source}: is cut, or has bytes after its end")
-        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
+        # A stream of pieces: nothing is held but what has been read of the members.
+        with tarfile.open(fileobj=stream, mode="r|") as tar:
             for member in tar:
+                if len(found) >= _MOST_MEMBERS:
+                    raise DataError(f"{source}: has more than {_MOST_MEMBERS:,} members")
                 parts = PurePosixPath(member.name).parts
                 if not member.isreg() or not parts or member.name.startswith("/") or ".." in parts:
                     faults.append(f"{source}: member {member.name!r} is no plain file with a relative path")
                 elif member.name in found:
                     faults.append(f"{source}: member {member.name!r} is there twice")
+                elif member.size > _LARGEST:
+                    raise DataError(f"{source}: unpacks to more than {_LARGEST // 2**20} MiB")
                 else:
                     file = tar.extractfile(member)
                     found[member.name] = file.read() if file else b""
-    except (zlib.error, tarfile.TarError, EOFError, OSError, ValueError) as exc:
+        stream.finish()
+    except (zlib.error, tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as exc:
         raise DataError(f"{source}: is no readable .tar.gz: {exc}") from exc
     if faults:
         raise DataError.of(faults)
     return found
+
+
+class _Inflated(io.RawIOBase):
+    """A .gz's content, read piece by piece, no more of it than is allowed."""
+
+    def __init__(self, data: bytes, source: str) -> None:
+        self._source = source
+        self._left = memoryview(data)
+        self._plain = zlib.decompressobj(wbits=31)
+        self._total = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, at most so many; none at the end.
+
+        Raises:
+            DataError: When there are more than a bundle may have.
+        """
+        wanted = size if 0 < size < _PIECE else _PIECE
+        piece = b""
+        while not piece and not self._plain.eof and (self._plain.unconsumed_tail or len(self._left)):
+            packed = self._plain.unconsumed_tail
+            if not packed:
+                packed, self._left = bytes(self._left[:_PIECE]), self._left[_PIECE:]
+            piece = self._plain.decompress(packed, wanted)
+        self._total += len(piece)
+        if self._total > _LARGEST:
+            raise DataError(f"{self._source}: unpacks to more than {_LARGEST // 2**20} MiB")
+        return piece
+
+    def finish(self) -> None:
+        """Read on to the end, and see that it is one.
+
+        Raises:
+            DataError: If it is cut, or something follows.
+        """
+        while self.read():
+            pass
+        if not self._plain.eof or self._plain.unused_data or self._left:
+            raise DataError(f"{self._source}: is cut, or has bytes after its end")
 
 
 def read_bundle(path: Path) -> Bundle:
@@ -236,25 +321,38 @@ def unpack(data: bytes, *, source: str) -> Bundle:
         problems.append(f"sources: are {sorted(sources)}, the task's editable files {sorted(task.spec.editable)}")
     if sum(spec.charges.values()) != spec.count:
         problems.append(f"count: submission.json says {spec.count}, its charges sum to {sum(spec.charges.values())}")
-    if spec.budget_minutes != BUDGETS[spec.track] or _over_budget(spec):
-        problems.append(f"budget: {spec.budget_minutes} minutes, {spec.minutes} taken, do not fit track {spec.track}")
+    fault = name_fault(spec.agent)
+    if fault is not None:
+        problems.append(f"agent: {spec.agent[:_LONGEST_NAME]!r}: {fault}")
+    problems += [f"effort: {fault}" for fault in effort_faults(spec.kind, spec.track, spec.minutes)]
+    if spec.budget_minutes != BUDGETS[spec.track]:
+        problems.append(f"effort: budget_minutes {spec.budget_minutes} is not that of track {spec.track}")
     return Bundle(sha256_hex(data), spec, task, sources, members.get("terms.ndjson", b""), tuple(problems))
-
-
-def _over_budget(spec: SubmissionFile) -> bool:
-    return spec.budget_minutes is not None and spec.minutes is not None and spec.minutes > spec.budget_minutes
 
 
 def _read_spec(data: bytes | None, source: str) -> SubmissionFile:
     if data is None:
         raise DataError(f"{source}: holds no submission.json")
     try:
-        return SubmissionFile.model_validate_json(data)
-    except ValidationError as exc:
+        found = SubmissionFile.model_validate_json(data)
+        _refuse_doubled_keys(data)
+        return found
+    except ValueError as exc:
+        if not isinstance(exc, ValidationError):
+            raise DataError(f"{source}: submission.json: {exc}") from exc
         raise DataError.of(
             f"{source}: submission.json: {'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}"
             for fault in exc.errors()
         ) from exc
+
+
+def _refuse_doubled_keys(data: bytes) -> None:
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(items)) != len(items):
+            raise ValueError("a key is there twice")
+        return dict(items)
+
+    json.loads(data, object_pairs_hook=pairs)
 
 
 def _file_problems(members: Mapping[str, bytes], spec: SubmissionFile) -> list[str]:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from proverbench.compression.charges import Charge, charge
-from proverbench.compression.checking import kernel_problems
 from proverbench.compression.export import Theorem, read_export, write_export
 from proverbench.compression.kernel import LeanKernel
+from proverbench.compression.rules import kernel_problems
 from proverbench.compression.structure import check_structure
 
 

@@ -150,23 +150,34 @@ def statement_hash(export: Export, constant: Constant) -> str:
     ).hex()
 
 
-def frozen_names(export: Export, targets: Iterable[int], background: set[int]) -> list[int]:
-    """Declarations outside the background that the targets' statements rest on, by name of the declaration.
+def statement_constants(export: Export, targets: Iterable[int]) -> set[int]:
+    """Constants that some theorems' statements name."""
+    constants = export.constants()
+    return used_constants(export, [constants[name][0].type for name in targets], bytearray(len(export)))
 
-    They are what the statements mean: through types, and values of definitions, but not into proofs. A theorem is
-    among them only if a statement itself names it; one that a definition holds is part of that definition's hash, by
-    its statement alone, and may go by another name.
+
+def frozen_names(export: Export, start: Iterable[int], background: set[int]) -> list[int]:
+    """Declarations outside the background that some constants rest on, by name of the declaration.
+
+    They are what statements mean: through types, and values of definitions, but not into proofs. A theorem is among
+    them only if it is in ``start``: one that is left elsewhere stands where no proof is looked for.
+
+    Args:
+        export: All declarations, proofs erased (erasing.py) from those that count here.
+        start: The constants, such as those that statements name.
+        background: Constants that stand for themselves.
     """
+    first = set(start)
+    found = meaning_closure(export, first, background)
+    return sorted(
+        (item.name for item in found if item.name in first or not isinstance(item, Theorem)), key=export.name_text
+    )
+
+
+def meaning_closure(export: Export, start: Iterable[int], background: set[int]) -> list[Declaration]:
+    """Declarations outside the background that some constants rest on, themselves included, but not into proofs."""
     constants = export.constants()
     seen = bytearray(len(export))
-    start = used_constants(export, [constants[name][0].type for name in targets], seen)
-    found = _meaning_closure(export, start, background, seen)
-    kept = (item.name for item in found if item.name in start or not isinstance(item, Theorem))
-    return sorted(kept, key=export.name_text)
-
-
-def _meaning_closure(export: Export, start: set[int], background: set[int], seen: bytearray) -> list[Declaration]:
-    constants = export.constants()
     found: dict[int, Declaration] = {}
     pending = sorted(start)
     while pending:
@@ -182,19 +193,24 @@ def _meaning_closure(export: Export, start: set[int], background: set[int], seen
 
 
 def _meaning_terms(declaration: Declaration) -> list[int]:
-    """A declaration's terms, a theorem's proof left out."""
+    """A declaration's terms, but for a theorem's proof, and recursors, which the kernel makes."""
     return [
-        term for _, part, term in terms_of(declaration) if not (isinstance(declaration, Theorem) and part == "value")
+        term
+        for constant, part, term in terms_of(declaration)
+        if not (isinstance(constant, Recursor) or (isinstance(constant, Theorem) and part == "value"))
     ]
 
 
 def definition_hash(export: Export, name: int, background: set[int]) -> str:
     """Hash of what a constant means: its declaration and all that this rests on outside the background.
 
-    Proofs do not count: a theorem that a definition uses enters by its statement alone, without name and proof.
+    Args:
+        export: All declarations, proofs erased (erasing.py) from those that count here.
+        name: The constant.
+        background: Constants that stand for themselves.
     """
     constants = export.constants()
-    closure = _meaning_closure(export, {name}, background, bytearray(len(export)))
+    closure = meaning_closure(export, {name}, background)
     statements: dict[int, bytes] = {}
     for declaration in closure:
         if isinstance(declaration, Theorem):
@@ -205,11 +221,26 @@ def definition_hash(export: Export, name: int, background: set[int]) -> str:
     return _digest(b"definition", hasher.name_digest(constants[name][0].name), *pieces).hex()
 
 
+def constant_hashes(export: Export, declaration: Declaration) -> dict[str, str]:
+    """Name → hash of a constant as it is declared, type and value, for every constant of a declaration."""
+    hasher = TermHasher(export)
+    found = {}
+    for constant in constants_of(declaration):
+        parts = [type(constant).__name__.encode(), _U64(len(constant.level_params))]
+        parts.append(hasher.digest(constant.type, constant.level_params))
+        if isinstance(constant, Definition | Opaque | Theorem):
+            parts.append(hasher.digest(constant.value, constant.level_params))
+        found[export.name_text(constant.name)] = _digest(b"constant", hasher.name_digest(constant.name), *parts).hex()
+    return found
+
+
 def _meaning_digest(hasher: TermHasher, declaration: Declaration) -> bytes:
     if isinstance(declaration, Theorem):
         return _digest(b"theorem", hasher.digest(declaration.type, declaration.level_params))
     parts: list[bytes] = [type(declaration).__name__.encode()]
     for constant in constants_of(declaration):
+        if isinstance(constant, Recursor):
+            continue  # the kernel makes it, of the types and constructors
         parts += [hasher.name_digest(constant.name), _U64(len(constant.level_params))]
         parts.append(hasher.digest(constant.type, constant.level_params))
         if isinstance(constant, Definition | Opaque):

@@ -16,6 +16,7 @@ from proverbench.compression.export import (
     APP,
     BVAR,
     CONST,
+    IMAX,
     LAM,
     LET,
     LIT,
@@ -407,12 +408,44 @@ class Kernel:
         Raises:
             Rejected: If it has none.
         """
+        return TermReader(LiveMemory(), builder).term(self._type(self.term(root)))
+
+    def is_proof(self, root: int) -> bool:
+        """Whether a closed term's type is a proposition; of a function: whether its results' types are.
+
+        The type of a proposition is ``Sort 0``, and so is that of ``∀ x, p`` for every proposition ``p``. A term of
+        type Prop, such as a predicate's value, is a proposition but no proof.
+
+        Raises:
+            Rejected: If it has no type.
+        """
+        builder = Builder()
+        found = TermReader(LiveMemory(), builder).term(self._type(self._type(self.term(root))))
+        export = builder.export
+        return export.kind[found] == SORT and level_is_zero(export, export.a[found])
+
+    def _type(self, term: int) -> int:
+        """The type of a term, both Lean's objects."""
         if self._elaborator is None:
             # Unlike lean_add_decl, this entrance wants the elaborator's environment around the kernel's.
             self._elaborator = self._keep(self._lib.l_Lean_Environment_ofKernelEnv(self._environment))
         context = self._keep(self._lib.lean_mk_empty_local_ctx(_NIL))
-        result = self._keep(self._lib.lean_kernel_check(self._elaborator, context, self.term(root)))
-        return TermReader(LiveMemory(), builder).term(self._value_of(result))
+        return self._value_of(self._keep(self._lib.lean_kernel_check(self._elaborator, context, term)))
+
+
+def level_is_zero(export: Export, level: int) -> bool:
+    """Whether a universe level is zero at every value of its parameters."""
+    pending = [level]
+    while pending:
+        top = pending.pop()
+        kind, a, b = export.level_kind[top], export.level_a[top], export.level_b[top]
+        if kind == MAX:
+            pending += (a, b)
+        elif kind == IMAX:
+            pending.append(b)
+        elif kind in (SUCC, PARAM):
+            return False
+    return True
 
 
 def _boxed(number: int) -> int:

@@ -1,14 +1,16 @@
 """What people read on the terminal."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from proverbench.compression.charges import Charge
 from proverbench.compression.checking import SCORER, Check
+from proverbench.compression.collecting import Apart
 from proverbench.compression.counted import Counted
 from proverbench.compression.export import int_to_decimal
 from proverbench.compression.ranking import Ranking
 from proverbench.compression.receipts import Receipt
-from proverbench.compression.sharing import SharedTask
+from proverbench.compression.shared_task import SharedTask
 from proverbench.compression.tasks import Task
 
 
@@ -24,9 +26,12 @@ def render_check(check: Check, *, verbose: bool = False) -> str:
         f"task      {spec.name}  sha256:{check.task.sha256}",
         f"scorer    {SCORER}",
         f"kernel    {check.kernel or 'none'}",
+        f"isolation {check.isolation}",
         f"verdict   {check.verdict}",
         *(f"  - {problem}" for problem in check.problems),
     ]
+    if check.log:
+        lines += ["the end of Lean's log:", *(f"  | {line}" for line in check.log)]
     if check.charge is not None:
         lines += [
             f"count     {show_count(check.charge.count)}",
@@ -64,7 +69,7 @@ def render_task_made(task: Task, folder: Path) -> str:
             f"frozen    {', '.join(spec.frozen) or 'nothing'}",
             f"original  {show_count(spec.original_count)} nodes",
             f"edit      {', '.join(str(folder / 'work' / path) for path in spec.editable)}",
-            f"then      compressionbench check {folder}",
+            f"then      {folder / 'check'}",
         ]
     )
 
@@ -89,10 +94,10 @@ def render_shared(task: Task, shared: SharedTask) -> str:
     """What `share` says."""
     lines = [f"task      {task.spec.name}  sha256:{task.sha256}", f"count     {show_count(shared.before)}"]
     for label, result in (("everything repeated", shared.everything), ("only what pays", shared.paying)):
-        count = result.charge.count
+        count = result.count
         lines.append(f"shared    {show_count(count)}  {label}: {result.lets} lets, {compare(count, shared.before)}")
     if shared.problems:
-        lines += [f"  - kernel: {problem.declaration}: {problem.message}" for problem in shared.problems]
+        lines += [f"  - kernel: {problem}" for problem in shared.problems]
     else:
         lines.append("kernel    accepts both")
     return "\n".join(lines)
@@ -122,17 +127,32 @@ def render_verification(receipt: Receipt, path: Path) -> str:
 
 
 _TASK_SOURCES = {
-    "given": "  (the one given)",
+    "given": "  (the organiser's)",
     "shipped": "  (one of ours)",
     "bundle": "  (as in the bundle: compare this hash with the organiser's)",
 }
 
 
+def render_submitted(path: Path, sha256: str, tracks: Sequence[str]) -> str:
+    """What `submit` says after the check."""
+    lines = [
+        f"bundle    {path}",
+        f"ID        {sha256}",
+        f"tracks    {', '.join(tracks)}",
+        "submit    open a pull request that adds this file to the submissions repository; nothing was sent",
+    ]
+    if tracks == ["open"]:
+        lines.append("          (the timed tracks want --track agent and --minutes, 120 at most)")
+    return "\n".join(lines)
+
+
 def render_ranking(ranking: Ranking) -> str:
-    """The table, aligned."""
+    """A track's table, aligned."""
     names = task_labels(ranking)
     head = ["rank", "agent", "average", *names.values(), "no score"]
-    rows = [head, ["", "original", "", *(_cell(ranking.originals[task], None) for task in names), ""]]
+    rows = [head]
+    rows.append(["", "original", "", *(show_count(task.original_count) for task in ranking.tasks), ""])
+    rows.append(["", "automatic sharing", "", *(show_count(task.sharing_count) for task in ranking.tasks), ""])
     place = 0
     for index, line in enumerate(ranking.standings):
         if index == 0 or line.average_rank != ranking.standings[index - 1].average_rank:
@@ -144,13 +164,23 @@ def render_ranking(ranking: Ranking) -> str:
     return "\n".join(shown)
 
 
+def render_apart(apart: Sequence[Apart]) -> str:
+    """Receipts without a place, each with the reason."""
+    lines = []
+    for item in apart:
+        about = f" ({item.agent}, {item.task})" if item.agent else ""
+        lines.append(f"apart: {item.receipt}{about}: {item.reason}")
+    return "\n".join(lines)
+
+
 def task_labels(ranking: Ranking) -> dict[str, str]:
     """Task's SHA-256 → what to call it; tasks of one name also bear their hash."""
-    names = list(ranking.tasks.values())
-    return {task: name if names.count(name) == 1 else f"{name} ({task[:8]})" for task, name in ranking.tasks.items()}
+    names = [task.name for task in ranking.tasks]
+    return {
+        task.sha256: task.name if names.count(task.name) == 1 else f"{task.name} ({task.sha256[:8]})"
+        for task in ranking.tasks
+    }
 
 
-def _cell(count: int | None, place: float | None) -> str:
-    if count is None:
-        return "-" if place is None else f"No score ({place:g})"
-    return show_count(count) + ("" if place is None else f" ({place:g})")
+def _cell(count: int | None, place: float) -> str:
+    return f"{'No score' if count is None else show_count(count)} ({place:g})"

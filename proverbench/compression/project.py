@@ -1,23 +1,28 @@
-"""Lean projects with a lakefile, built with the user's own Lean: ``lake build``, then ``lean4export``.
+"""Lean projects with a lakefile: fetched and built outside as the organiser made them, then only read.
 
-What is exported is what the targets reach. lean4export does not say which file a constant comes from, so the .olean
-files of the editable modules are asked for their constants' names.
+A participant's files are compiled on top of that, offline and each in a stage of its own, and what the targets reach is
+exported by lean4export in another. It does not say which file a constant comes from, so the .olean files of the
+editable modules are asked for their constants' names.
 """
 
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 
-from proverbench.compression.building import Built, read_header
-from proverbench.compression.export import read_export_lines
-from proverbench.compression.kernel import StoppedError
-from proverbench.compression.olean import constant_names
-from proverbench.compression.tasks import Task, module_name
+from proverbench.compression.building import compile_order, read_header
+from proverbench.compression.kernel import LeanKernel, Toolchain, read_claim, shown
+from proverbench.compression.limits import StoppedError
+from proverbench.compression.tasks import listing_sha256, module_name
 from proverbench.errors import DataError
 
+_FETCHED = ".compressionbench-fetched"
+_ASK_S = 300
 LAKEFILES = ("lakefile.toml", "lakefile.lean")
 _SKIPPED = frozenset({".lake", ".git", "build"})
 _ERROR = re.compile(r"^(?:error: )?(\S+\.lean:\d+:\d+: (?:error: )?.*)$")
@@ -61,57 +66,111 @@ def import_problems(
     return problems
 
 
-def build_project(
-    project: Mapping[str, bytes], editable: Mapping[str, bytes], names: Sequence[str], folder: Path, *, time_s: int
-) -> Built:
-    """Lay a project out in a folder, build its editable modules, and export what some constants reach.
+@dataclass(frozen=True, slots=True)
+class ProjectBuild:
+    """What a participant's version of a project was built to."""
 
-    Args:
-        project: Its other files.
-        editable: The files under study.
-        names: Constants to export, with all that they reach.
-        folder: Where it is built; what is there already, such as fetched packages, is kept and used.
-        time_s: Limit on each of the two commands.
+    oleans: Mapping[str, bytes]
+    """Path of each editable file → its .olean."""
+    terms: bytes = b""
+    """What lean4export says that the targets reach."""
+    problems: tuple[str, ...] = ()
+    log: tuple[str, ...] = ()
+
+
+def fetch_project(project: Mapping[str, bytes], originals: Mapping[str, bytes], folder: Path, *, time_s: int) -> None:
+    """Fetch a project's packages and build it as its organiser made it, with the user's own `lake`, unconfined.
+
+    A lakefile is a program, and so are the packages that it names: the organiser's, never a participant's, whose
+    files are no part of this.
 
     Raises:
-        DataError: If there is no Lean here, or what it wrote cannot be read.
+        DataError: If there is no Lean here, or it does not build.
         StoppedError: If the time ran out.
     """
-    for path, data in {**project, **editable}.items():
+    for path, data in {**project, **originals}.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         if not target.is_file() or target.read_bytes() != data:
             target.write_bytes(data)
-    modules = {path: module_name(path) for path in sorted(editable)}
-    done = _lake(["build", *modules.values()], folder, time_s)
+    done = _lake(["build", *(module_name(path) for path in sorted(originals))], folder, time_s)
     if done.returncode != 0:
-        return Built(None, {}, _errors(done))
-    done = _lake(["env", "lean4export", *modules.values(), "--", *names], folder, time_s)
-    if done.returncode != 0:
-        raise DataError(f"lean4export ended with {done.returncode}: {done.stderr.decode('utf-8', 'replace')[-300:]}")
-    export = read_export_lines(done.stdout.splitlines(), source="lean4export")
-    declared = {path: _module_constants(folder, name) for path, name in modules.items()}
-    return Built(export, declared, ())
+        raise DataError.of(_errors(done))
+    (folder / _FETCHED).write_text(listing_sha256({**project, **originals}), encoding="utf-8")
 
 
-def build_lake_task(task: Task, sources: Mapping[str, bytes], folder: Path) -> Built:
-    """Build a participant's version of a project task.
+def find_toolchain(folder: Path) -> Toolchain:
+    """The Lean that a fetched project is built with.
 
     Raises:
-        DataError: As :func:`build_project`.
-        StoppedError: Likewise.
+        DataError: If there is none.
     """
-    names = [*task.spec.targets, *task.spec.frozen, *task.spec.background]
-    return build_project(task.below("project"), sources, names, folder, time_s=task.spec.time_s)
+    paths = [Path(part) for part in _said(["env", "printenv", "LEAN_PATH"], folder).split(os.pathsep) if part]
+    prefix = Path(_said(["env", "lean", "--print-prefix"], folder)).resolve()
+    lean_path = [path.resolve() for path in paths if path.is_dir()]
+    return Toolchain([str(prefix / "bin" / "lean")], lean_path, [prefix, *lean_path])
 
 
-def _module_constants(folder: Path, module: str) -> tuple[str, ...]:
-    relative = Path(*module.split(".")).with_suffix(".olean")
-    for place in (".lake/build/lib/lean", ".lake/build/lib"):
-        path = folder / place / relative
-        if path.is_file():
-            return constant_names(module, path.read_bytes())
-    raise DataError(f"lake built no {relative} in {folder / '.lake/build/lib/lean'}")
+def build_project(sources: Mapping[str, bytes], names: Sequence[str], folder: Path, kernel: LeanKernel) -> ProjectBuild:
+    """Build a participant's files on what was fetched, offline, and export what some constants reach.
+
+    Every file is compiled in a stage of its own, and exported in another: loading compiled files runs their
+    initialisers.
+
+    Args:
+        sources: The editable files.
+        names: Constants to export, with all that they reach.
+        folder: Where fetch_project built; only read.
+        kernel: Whose stages and limits are used.
+
+    Raises:
+        DataError: If the project was not fetched, or there is no Lean here.
+        StoppedError: If a limit ended it, or there is no isolation.
+    """
+    toolchain = find_toolchain(folder)
+    oleans: dict[str, bytes] = {}
+    for path in compile_order(sources):
+        seen = {PurePosixPath(done).with_suffix(".olean").as_posix(): data for done, data in oleans.items()}
+        compilation = kernel.compile(path, {**seen, path: sources[path]}, toolchain)
+        if compilation.olean is None:
+            return ProjectBuild(oleans, problems=compilation.messages, log=compilation.log)
+        oleans[path] = compilation.olean
+    exporter = _tool("lean4export", folder)
+    modules = [module_name(path) for path in oleans]
+    files = {PurePosixPath(path).with_suffix(".olean").as_posix(): data for path, data in oleans.items()}
+    seeing = replace(toolchain, visible=[*toolchain.visible, exporter.parent])
+    claim = read_claim("lean4export", kernel.run_program([str(exporter), *modules, "--", *names], files, None, seeing))
+    if claim is None or claim.status != 0 or claim.result is None:
+        said = "nothing that can be read" if claim is None else shown(claim.messages)
+        return ProjectBuild(oleans, problems=(f"lean4export did not export it: {said}",))
+    return ProjectBuild(oleans, claim.result)
+
+
+def check_with_own_kernel(oleans: Mapping[str, bytes], folder: Path, kernel: LeanKernel) -> list[str]:
+    """Replay compiled files with the kernel of the project's own Lean (lean4checker), in a stage of its own.
+
+    Returns:
+        Why it does not accept them; empty when it does.
+
+    Raises:
+        DataError: If there is no lean4checker.
+        StoppedError: If a limit ended it.
+    """
+    checker = _tool("lean4checker", folder)
+    toolchain = find_toolchain(folder)
+    files = {PurePosixPath(path).with_suffix(".olean").as_posix(): data for path, data in oleans.items()}
+    seeing = replace(toolchain, visible=[*toolchain.visible, checker.parent])
+    argv = [str(checker), *(module_name(path) for path in oleans)]
+    claim = read_claim("lean4checker", kernel.run_program(argv, files, None, seeing))
+    if claim is None:
+        raise StoppedError("lean4checker left nothing that can be read; no verdict")
+    return [] if claim.status == 0 else [f"kernel: lean4checker rejects it: {shown(claim.messages)}"]
+
+
+def fetched_for(folder: Path, project: Mapping[str, bytes], originals: Mapping[str, bytes]) -> bool:
+    """Whether a folder holds what fetch_project made of these files."""
+    mark = folder / _FETCHED
+    return mark.is_file() and mark.read_text(encoding="utf-8") == listing_sha256({**project, **originals})
 
 
 def _lake(arguments: Sequence[str], folder: Path, time_s: int) -> "subprocess.CompletedProcess[bytes]":
@@ -119,10 +178,41 @@ def _lake(arguments: Sequence[str], folder: Path, time_s: int) -> "subprocess.Co
     if lake is None:
         raise DataError("this task is a Lean project, and there is no `lake` here: install Lean (elan) and lean4export")
     env = {**os.environ, "PATH": os.pathsep.join([str(Path(lake).parent), os.environ.get("PATH", "")])}
+    started = subprocess.Popen(
+        [lake, *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=env,
+        start_new_session=True,
+    )
     try:
-        return subprocess.run([lake, *arguments], cwd=folder, capture_output=True, env=env, timeout=time_s, check=False)
+        out, err = started.communicate(timeout=time_s)
     except subprocess.TimeoutExpired as exc:
         raise StoppedError(f"lake {arguments[0]} took more than {time_s} s; no verdict") from exc
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)  # whatever it started ends with it
+        started.wait()
+    return subprocess.CompletedProcess(list(arguments), started.returncode, out, err)
+
+
+def _said(arguments: Sequence[str], folder: Path) -> str:
+    done = _lake(arguments, folder, _ASK_S)
+    if done.returncode != 0:
+        raise DataError(f"lake {' '.join(arguments)} ended with {done.returncode}: {_errors(done)[-1]}")
+    return done.stdout.decode("utf-8", "replace").strip()
+
+
+def _tool(name: str, folder: Path) -> Path:
+    """A program of the project's, or else of the PATH."""
+    for path in sorted(folder.glob(f".lake/packages/*/.lake/build/bin/{name}")):
+        return path.resolve()
+    found = shutil.which(name)
+    if found is None:
+        raise DataError(f"this task needs `{name}`: build it with the project's own Lean and put it on the PATH")
+    return Path(found).resolve()
 
 
 def _errors(done: "subprocess.CompletedProcess[bytes]") -> tuple[str, ...]:

@@ -1,24 +1,36 @@
 """Agents by how few nodes their verified runs need (docs/compression-metrics.md, "Ranking")."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import fmean
+
+from proverbench.compression.bundle import BUDGETS, Track
+
+
+@dataclass(frozen=True, slots=True)
+class RankedTask:
+    """A task of the organiser's set."""
+
+    sha256: str
+    name: str
+    original_count: int
+    sharing_count: int
+    """What the automatic sharing pass makes of the original: a reference, no participant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One submission, as a receipt tells of it."""
+    """One submission, as a trusted receipt tells of it."""
 
     agent: str
     task: str
     """The task's SHA-256: tasks of one name and other content are other tasks."""
-    task_name: str
     count: int | None
-    """None when the run is not verified."""
-    submission: str = ""
+    """None when it is not valid: a run without a score."""
+    submission: str
     """The submission's SHA-256."""
-    original_count: int | None = None
-    track: str = "open"
+    tracks: Sequence[Track] = ("open",)
+    """Where it counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +41,7 @@ class Standing:
     average_rank: float
     """Mean over the tasks of its place, 1 being best."""
     no_score: int
-    """Tasks without a verified run."""
+    """Runs without a verified score."""
     counts: Mapping[str, int | None]
     """Task → nodes of its best verified run."""
     places: Mapping[str, float]
@@ -38,46 +50,51 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The whole table, best agent first."""
+    """One track's table, best agent first."""
 
-    tasks: Mapping[str, str]
-    """Task's SHA-256 → its name."""
-    originals: Mapping[str, int | None]
-    standings: Sequence[Standing] = field(default_factory=list)
+    tasks: Sequence[RankedTask]
+    standings: Sequence[Standing]
 
 
-def rank(runs: Iterable[Run], tasks: Mapping[str, str] | None = None) -> Ranking:
+def rank_tracks(runs: Iterable[Run], tasks: Sequence[RankedTask]) -> dict[Track, Ranking]:
+    """A table for each track that has runs, and for ``open`` always."""
+    everything = list(runs)
+    tables = {}
+    for track in BUDGETS:
+        on_track = [run for run in everything if track in run.tracks]
+        if on_track or track == "open":
+            tables[track] = rank(on_track, tasks)
+    return tables
+
+
+def rank(runs: Iterable[Run], tasks: Sequence[RankedTask]) -> Ranking:
     """Rank agents by their best verified run on each task.
 
     An agent counts as a participant in every task: without a verified run it shares the last places of the task
     with the others who have none.
 
     Args:
-        runs: Every run of every agent.
-        tasks: The tasks that count, SHA-256 → name. None: those with a verified run (a bundle with a forged task
-            must not make one), or all that the runs name if there is no verified run at all.
+        runs: Every run of every agent; those on other tasks do not count.
+        tasks: The organiser's set; its average is over all of them, each weighted equally.
     """
-    everything = list(runs)
+    everything = [run for run in runs if run.task in {task.sha256 for task in tasks}]
     agents = sorted({run.agent for run in everything})
-    if tasks is None:
-        tasks = {run.task: run.task_name for run in _verified(everything) or everything}
-    tasks = dict(sorted(tasks.items(), key=lambda item: (item[1], item[0])))
+    names = [task.sha256 for task in sorted(tasks, key=lambda task: (task.name, task.sha256))]
     best = {(run.agent, run.task): run for run in sorted(_verified(everything), key=_order, reverse=True)}
-    counts = {agent: {task: _count(best.get((agent, task))) for task in tasks} for agent in agents}
-    places = {task: _places({agent: counts[agent][task] for agent in agents}) for task in tasks}
+    counts = {agent: {task: _count(best.get((agent, task))) for task in names} for agent in agents}
+    places = {task: _places({agent: counts[agent][task] for agent in agents}) for task in names}
     standings = [
         Standing(
             agent=agent,
-            average_rank=fmean(places[task][agent] for task in tasks),
-            no_score=sum(count is None for count in counts[agent].values()),
+            average_rank=fmean(places[task][agent] for task in names),
+            no_score=sum(run.count is None for run in everything if run.agent == agent),
             counts=counts[agent],
-            places={task: places[task][agent] for task in tasks},
+            places={task: places[task][agent] for task in names},
         )
         for agent in agents
     ]
-    originals: dict[str, int | None] = dict.fromkeys(tasks)
-    originals.update((run.task, run.original_count) for run in everything if run.task in tasks)
-    return Ranking(tasks, originals, sorted(standings, key=lambda line: (line.average_rank, line.agent)))
+    ordered = sorted(tasks, key=lambda task: (task.name, task.sha256))
+    return Ranking(ordered, sorted(standings, key=lambda line: (line.average_rank, line.agent)))
 
 
 def best_runs(runs: Iterable[Run]) -> dict[str, Run]:

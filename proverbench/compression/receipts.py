@@ -7,12 +7,13 @@ shows who vouches for it.
 
 import importlib.util
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from proverbench.compression.bundle import Bundle
+from proverbench.compression.bundle import BUDGETS, Bundle, Kind
 from proverbench.compression.hashing import sha256_hex
 from proverbench.errors import DataError
 
@@ -20,8 +21,22 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 PARTS = ("task", "submission", "sources", "terms", "scores", "verdict", "verifier")
-_START = sha256_hex(b"compressionbench receipt 1")
-_CONTEXT = b"compressionbench receipt 1 root "
+FORMAT = 2
+ALGORITHM = "Ed25519"
+_START = sha256_hex(b"compressionbench receipt 2")
+_CONTEXT = "compressionbench receipt 2"
+_KEYS = frozenset({"format", "parts", "chain", "root", "verified_at", "signature"})
+_SIGNATURE_KEYS = frozenset({"algorithm", "public_key", "signature"})
+# Part → its keys: a receipt has these and no other.
+_PART_KEYS: dict[str, tuple[str, ...]] = {
+    "task": ("name", "sha256"),
+    "submission": ("sha256", "agent", "kind", "track", "budget_minutes", "minutes", "tokens"),
+    "sources": ("sha256",),
+    "terms": ("sha256",),
+    "scores": ("count", "original_count", "charges"),
+    "verdict": ("verdict", "problems"),
+    "verifier": ("scorer", "kernel", "isolation", "task_source"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +56,8 @@ class Receipt:
     parts: Mapping[str, Any]
     chain: Mapping[str, str]
     """Part → the link after it; the last is the root."""
+    verified_at: str
+    """When it was made; signed, but no part of the root, so that two verifications can be compared."""
     signature: Signature | None
 
     @property
@@ -56,18 +73,24 @@ class Receipt:
     def as_json(self) -> dict[str, Any]:
         """The receipt's file."""
         return {
-            "format": 1,
+            "format": FORMAT,
             "parts": dict(self.parts),
             "chain": dict(self.chain),
             "root": self.root,
+            "verified_at": self.verified_at,
             "signature": None
             if self.signature is None
             else {
-                "algorithm": "Ed25519",
+                "algorithm": ALGORITHM,
                 "public_key": self.signature.public_key,
                 "signature": self.signature.signature,
             },
         }
+
+
+def signed_text(public_key: str, root: str, verified_at: str) -> bytes:
+    """What a signature covers."""
+    return "\n".join([_CONTEXT, ALGORITHM, public_key, root, verified_at]).encode("utf-8")
 
 
 def build_parts(bundle: Bundle, outcome: Mapping[str, Any], verifier: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,7 +99,7 @@ def build_parts(bundle: Bundle, outcome: Mapping[str, Any], verifier: Mapping[st
     Args:
         bundle: The submission.
         outcome: ``verdict``, ``problems``, ``count`` and ``charges`` as found, not as claimed.
-        verifier: What checked it, how isolated, when.
+        verifier: What checked it, how isolated, against whose task.
     """
     spec = bundle.spec
     return {
@@ -84,6 +107,7 @@ def build_parts(bundle: Bundle, outcome: Mapping[str, Any], verifier: Mapping[st
         "submission": {
             "sha256": bundle.sha256,
             "agent": spec.agent,
+            "kind": spec.kind,
             "track": spec.track,
             "budget_minutes": spec.budget_minutes,
             "minutes": spec.minutes,
@@ -111,14 +135,14 @@ def chain_parts(parts: Mapping[str, Any]) -> dict[str, str]:
     return links
 
 
-def make_receipt(parts: Mapping[str, Any], key: "Ed25519PrivateKey | None") -> Receipt:
-    """Chain some parts and, with a key, sign the root."""
+def make_receipt(parts: Mapping[str, Any], verified_at: str, key: "Ed25519PrivateKey | None") -> Receipt:
+    """Chain some parts and, with a key, sign root and time."""
     chain = chain_parts(parts)
     signature = None
     if key is not None:
         public = key.public_key().public_bytes_raw().hex()
-        signature = Signature(public, key.sign(_CONTEXT + chain[PARTS[-1]].encode("ascii")).hex())
-    return Receipt(parts, chain, signature)
+        signature = Signature(public, key.sign(signed_text(public, chain[PARTS[-1]], verified_at)).hex())
+    return Receipt(parts, chain, verified_at, signature)
 
 
 def read_receipt(path: Path) -> Receipt:
@@ -128,30 +152,77 @@ def read_receipt(path: Path) -> Receipt:
         DataError: If it is no receipt.
     """
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(path.read_bytes(), object_pairs_hook=_no_key_twice)
     except OSError as exc:
         raise DataError(f"{path}: cannot be read: {exc.strerror}") from exc
     except ValueError as exc:
         raise DataError(f"{path}: is no JSON: {exc}") from exc
+    except RecursionError as exc:
+        raise DataError(f"{path}: is no receipt: nested too deeply") from exc
+    if isinstance(found, dict) and found.get("format") == 1:
+        raise DataError(
+            f"{path}: format 1, whose signature does not bind all that it states: counts as unsigned; "
+            "verify the bundle anew"
+        )
     try:
-        if found["format"] != 1:
-            raise DataError(f"{path}: format is {found['format']!r}; wanted 1")
-        parts = {name: dict(found["parts"][name]) for name in PARTS}
-        chain = {name: str(found["chain"][name]) for name in PARTS}
-        given = found["signature"]
-        signature = None if given is None else Signature(str(given["public_key"]), str(given["signature"]))
+        _require_keys(found, _KEYS, "the receipt")
+        if found["format"] != FORMAT:
+            raise DataError(f"{path}: format is {found['format']!r:.40}; wanted {FORMAT}")
+        parts, chain, given = found["parts"], found["chain"], found["signature"]
+        _require_keys(parts, PARTS, "parts")
+        _require_keys(chain, PARTS, "chain")
+        for name, keys in _PART_KEYS.items():
+            _require_keys(parts[name], keys, name)
         _require_types(parts)
+        _require_texts({**chain, "root": found["root"], "verified_at": found["verified_at"]}, "chain")
+        signature = None
+        if given is not None:
+            _require_keys(given, _SIGNATURE_KEYS, "signature")
+            _require_texts(given, "signature")
+            if given["algorithm"] != ALGORITHM:
+                raise ValueError(f"signature.algorithm is {given['algorithm']!r:.40}; wanted {ALGORITHM}")
+            signature = Signature(_hex(given["public_key"], 32), _hex(given["signature"], 64))
     except (KeyError, TypeError, ValueError) as exc:
-        raise DataError(f"{path}: is no receipt: {type(exc).__name__} {exc}") from exc
-    if found.get("root") != chain[PARTS[-1]]:
+        raise DataError(f"{path}: is no receipt: {exc}") from exc
+    if found["root"] != chain[PARTS[-1]]:
         raise DataError(f"{path}: root: is not the last link of the chain")
-    return Receipt(parts, chain, signature)
+    return Receipt(parts, chain, found["verified_at"], signature)
+
+
+def _no_key_twice(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(items)
+    if len(found) != len(items):
+        raise ValueError("a key is there twice")
+    return found
+
+
+def _require_keys(found: object, wanted: Collection[str], what: str) -> None:
+    if not isinstance(found, dict):
+        raise TypeError(f"{what} is no object")
+    missing, extra = sorted(set(wanted) - set(found)), sorted(set(found) - set(wanted))
+    if missing or extra:
+        said = [f"lacks {', '.join(missing)}"] if missing else []
+        said += [f"has {', '.join(extra)[:80]}, which no receipt has"] if extra else []
+        raise ValueError(f"{what} {' and '.join(said)}")
+
+
+def _hex(text: str, size: int) -> str:
+    if re.fullmatch(f"[0-9a-f]{{{2 * size}}}", text) is None:
+        raise ValueError(f"the signature holds {text!r:.40}; wanted {2 * size} hexadecimal digits")
+    return text
+
+
+def _require_texts(found: Mapping[str, Any], what: str) -> None:
+    for name, value in found.items():
+        if not isinstance(value, str):
+            raise TypeError(f"{what}.{name} is no text")
 
 
 def _require_types(parts: Mapping[str, Any]) -> None:
     texts = [("task", "name"), ("task", "sha256"), ("submission", "sha256"), ("submission", "agent")]
     texts += [
         ("submission", "track"),
+        ("submission", "kind"),
         ("sources", "sha256"),
         ("terms", "sha256"),
         ("verdict", "verdict"),
@@ -165,6 +236,11 @@ def _require_types(parts: Mapping[str, Any]) -> None:
         isinstance(problem, str) for problem in parts["verdict"]["problems"]
     ):
         raise TypeError("verifier.kernel or verdict.problems is no text")
+    submission = parts["submission"]
+    if submission["kind"] not in get_args(Kind) or submission["track"] not in BUDGETS:
+        raise ValueError("submission.kind or submission.track is none of those that there are")
+    if not isinstance(submission["minutes"], int | float | None) or isinstance(submission["minutes"], bool):
+        raise TypeError("submission.minutes is no number")
     for count in (parts["scores"]["count"], parts["scores"]["original_count"]):
         _require_count(count)
 
@@ -194,9 +270,10 @@ def receipt_problems(receipt: Receipt, *, trusted: str | None = None) -> list[st
 
     try:
         public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(receipt.signature.public_key))
-        public.verify(bytes.fromhex(receipt.signature.signature), _CONTEXT + receipt.root.encode("ascii"))
+        signed = signed_text(receipt.signature.public_key, receipt.root, receipt.verified_at)
+        public.verify(bytes.fromhex(receipt.signature.signature), signed)
     except (InvalidSignature, ValueError):
-        return ["signature: does not match the root hash"]
+        return ["signature: does not match what the receipt says"]
     if trusted is not None and receipt.signature.public_key != trusted:
         return [f"signature: by {receipt.signature.public_key}, not by the trusted key {trusted}"]
     return []

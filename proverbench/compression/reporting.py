@@ -1,15 +1,15 @@
 """The report: the ranking, and for each task a term viewer. One page that works offline (report/html.py)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from proverbench.compression.bundle import Bundle, read_bundle
+from proverbench.compression.bundle import Bundle, Track, read_bundle
 from proverbench.compression.charges import charge
 from proverbench.compression.checking import Check
-from proverbench.compression.collecting import receipt_files
+from proverbench.compression.collecting import Apart, receipt_files
 from proverbench.compression.export import Export, read_export_lines
 from proverbench.compression.presenting import task_labels
 from proverbench.compression.ranking import Ranking, Run, best_runs
@@ -29,10 +29,11 @@ class View:
     """As viewing.view_charge makes it."""
 
 
-def report_model(ranking: Ranking | None, views: Sequence[View]) -> dict[str, Any]:
+def report_model(tables: Mapping[Track, Ranking], apart: Sequence[Apart], views: Sequence[View]) -> dict[str, Any]:
     """What the page's script draws; the views' contents are chunks beside it."""
     return {
-        "ranking": None if ranking is None else _ranking_model(ranking),
+        "rankings": [{"track": track, **_ranking_model(table)} for track, table in tables.items()],
+        "apart": [asdict(item) for item in apart],
         "views": [
             {"title": view.title, "task": view.task, "original": view.original_count, "count": view.content["count"]}
             for view in views
@@ -44,27 +45,33 @@ def _ranking_model(ranking: Ranking) -> dict[str, Any]:
     labels = task_labels(ranking)
     return {
         "tasks": [
-            {"label": labels[task], "sha256": task, "original": ranking.originals[task]} for task in ranking.tasks
+            {
+                "label": labels[task.sha256],
+                "sha256": task.sha256,
+                "original": task.original_count,
+                "sharing": task.sharing_count,
+            }
+            for task in ranking.tasks
         ],
         "agents": [
             {
                 "agent": line.agent,
                 "average": line.average_rank,
                 "no_score": line.no_score,
-                "counts": [line.counts[task] for task in ranking.tasks],
-                "places": [line.places[task] for task in ranking.tasks],
+                "counts": [line.counts[task.sha256] for task in ranking.tasks],
+                "places": [line.places[task.sha256] for task in ranking.tasks],
             }
             for line in ranking.standings
         ],
     }
 
 
-def render_report(ranking: Ranking | None, views: Sequence[View]) -> str:
+def render_report(tables: Mapping[Track, Ranking], apart: Sequence[Apart], views: Sequence[View]) -> str:
     """The page."""
     here = files("proverbench.compression") / "page"
     return render_page(
         "compressionbench",
-        report_model(ranking, views),
+        report_model(tables, apart, views),
         (here / "report.js").read_text(encoding="utf-8"),
         style=(here / "report.css").read_text(encoding="utf-8"),
         chunks=[view.content for view in views],
@@ -80,7 +87,7 @@ def view_check(check: Check, title: str) -> View:
     Raises:
         DataError: If it could not be counted.
     """
-    if check.charge is None or check.export is None:
+    if check.charge is None:
         raise DataError.of(check.problems)
     spec = check.task.spec
     return View(title, spec.name, spec.original_count, view_charge(check.export, check.charge))
@@ -98,8 +105,14 @@ def view_bundle(bundle: Bundle) -> View:
     return View(f"{spec.name} by {bundle.spec.agent}", spec.name, spec.original_count, view_charge(export, charged))
 
 
-def best_views(runs: Iterable[Run], paths: Sequence[Path]) -> tuple[list[View], list[str]]:
-    """A view of each task's best verified run whose bundle lies beside the receipts, and which are not there."""
+def best_views(runs: Iterable[Run], paths: Sequence[Path], names: Mapping[str, str]) -> tuple[list[View], list[str]]:
+    """A view of each task's best verified run whose bundle is beside the receipts, and which are not there.
+
+    Args:
+        runs: Runs that count.
+        paths: Receipts, or folders with receipts and bundles.
+        names: Task's SHA-256 → its name.
+    """
     bundles = {
         path.name: path for receipt in receipt_files(paths) for path in receipt.parent.glob("submission-*.tar.gz")
     }
@@ -107,11 +120,11 @@ def best_views(runs: Iterable[Run], paths: Sequence[Path]) -> tuple[list[View], 
     for run in best_runs(runs).values():
         path = bundles.get(f"submission-{run.submission[:16]}.tar.gz")
         if path is None:
-            missing.append(f"{run.task_name}: the bundle of the best run, submission-{run.submission[:16]}.tar.gz")
+            missing.append(f"{names[run.task]}: the bundle of the best run, submission-{run.submission[:16]}.tar.gz")
             continue
         bundle = read_bundle(path)
         if bundle.problems or bundle.sha256 != run.submission:
-            missing.append(f"{run.task_name}: {path} is not the bundle that was verified")
+            missing.append(f"{names[run.task]}: {path} is not the bundle that was verified")
             continue
         views.append(view_bundle(bundle))
     return views, missing

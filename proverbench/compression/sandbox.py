@@ -1,8 +1,9 @@
 """Runs a command in Linux namespaces of its own: no network, no other processes, files read-only or absent.
 
 Standard library only, as it is run by path before anything else is visible: ``python sandbox.py SPEC COMMAND…`` with a
-JSON object of ``scratch`` (an empty folder), ``readonly`` (paths to show), ``memory_mb``, ``processes``, ``seconds``.
-Exit status 113 means that the system does not allow it; nothing was run then.
+JSON object of ``scratch`` (an empty folder), ``readonly`` (paths to show), ``memory_mb``, ``processes``, ``seconds``,
+``file_mb``, ``disk_mb``, ``stack_mb``, ``cwd`` and ``filter`` (a seccomp program in hexadecimal). Exit status 113
+means that the system does not allow it; nothing was run then.
 """
 
 import contextlib
@@ -11,8 +12,10 @@ import json
 import os
 import resource
 import signal
+import struct
 import sys
 from pathlib import Path
+from typing import Any
 
 CANNOT = 113
 _NEWNS, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = (
@@ -20,7 +23,10 @@ _NEWNS, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = (
 )  # fmt: skip
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
 _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE = 442, -100, 0x8000
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 22, 24, 38
+_SECCOMP_MODE_FILTER = 2
+_CAPABILITY_VERSION = 0x20080522
+_LAST_CAPABILITY = 63
 _NOBODY = 65534
 _DEVICES = ("null", "zero", "random", "urandom")
 
@@ -33,7 +39,7 @@ def main() -> None:
     try:
         _enter_namespaces(libc)
         root = Path(spec["scratch"])
-        _build_root(libc, root, spec["readonly"])
+        _build_root(libc, root, spec["readonly"], spec["disk_mb"])
     except OSError as exc:
         print(f"cannot isolate: {exc}", file=sys.stderr)
         os._exit(CANNOT)
@@ -73,6 +79,9 @@ def _enter_namespaces(libc: ctypes.CDLL) -> None:
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
         Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+    # Nothing inside needs namespaces of its own. Containers may show this file read-only.
+    with contextlib.suppress(OSError):
+        Path("/proc/sys/user/max_user_namespaces").write_text("0")
 
 
 def _map_root_and_nobody(process: int) -> bool:
@@ -94,9 +103,9 @@ def _mount(libc: ctypes.CDLL, source: str, target: Path, kind: str | None, flags
     )
 
 
-def _build_root(libc: ctypes.CDLL, root: Path, readonly: list[str]) -> None:
+def _build_root(libc: ctypes.CDLL, root: Path, readonly: list[str], disk_mb: int) -> None:
     _mount(libc, "none", Path("/"), None, _MS_REC | _MS_PRIVATE)
-    _mount(libc, "tmpfs", root, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=2g,mode=755")
+    _mount(libc, "tmpfs", root, "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={disk_mb + 1}m,mode=755")
     for path in readonly:
         target = root / path.lstrip("/")
         if os.path.islink(path):
@@ -129,24 +138,56 @@ def _make_readonly(libc: ctypes.CDLL, target: Path) -> None:
         _mount(libc, "none", target, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID | kept)
 
 
-def _become_first_process(libc: ctypes.CDLL, root: Path, spec: dict[str, int]) -> None:
+def _become_first_process(libc: ctypes.CDLL, root: Path, spec: dict[str, Any]) -> None:
     become_nobody = os.getuid() == 0 and f" {_NOBODY} " in Path("/proc/self/uid_map").read_text()
     # Where the system's own /proc is partly hidden (containers), a new one is refused; nothing here needs it.
     with contextlib.suppress(OSError):
         _mount(libc, "proc", root / "proc", "proc", _MS_NOSUID | _MS_NODEV)
     os.chroot(root)
-    os.chdir("/tmp")
-    memory = spec["memory_mb"] * 2**20
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CPU, (spec["seconds"], spec["seconds"]))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_NPROC, (spec["processes"], spec["processes"]))
+    os.chdir(spec["cwd"])
+    os.setsid()
+    _limit_resources(spec)
+    for capability in range(_LAST_CAPABILITY + 1):
+        libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
     if become_nobody:
         os.setgroups([])
         os.setresgid(_NOBODY, _NOBODY, _NOBODY)
         os.setresuid(_NOBODY, _NOBODY, _NOBODY)
-    # Last, because a change of user takes it back: when the process outside dies, everything in here dies.
+    _drop_capabilities(libc)
+    # After the change of user, which takes it back: when the process outside dies, everything in here dies.
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _check(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    _refuse_calls(libc, bytes.fromhex(spec["filter"]))
+
+
+def _limit_resources(spec: dict[str, Any]) -> None:
+    memory, files = spec["memory_mb"] * 2**20, spec["file_mb"] * 2**20
+    hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    stack = spec["stack_mb"] * 2**20
+    resource.setrlimit(resource.RLIMIT_STACK, (stack if hard < 0 else min(stack, hard), hard))
+    for name, value in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CPU, spec["seconds"]),
+        (resource.RLIMIT_FSIZE, files),
+        (resource.RLIMIT_NOFILE, 256),
+        (resource.RLIMIT_NPROC, spec["processes"]),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        most = resource.getrlimit(name)[1]
+        value = value if most < 0 else min(value, most)
+        resource.setrlimit(name, (value, value))
+
+
+def _drop_capabilities(libc: ctypes.CDLL) -> None:
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    _check(libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")
+
+
+def _refuse_calls(libc: ctypes.CDLL, rules: bytes) -> None:
+    held = ctypes.create_string_buffer(rules, len(rules))
+    program = ctypes.create_string_buffer(struct.pack("@HP", len(rules) // 8, ctypes.addressof(held)))
+    libc.prctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong]
+    _check(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(program), 0, 0), "seccomp")
 
 
 if __name__ == "__main__":

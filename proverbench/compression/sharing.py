@@ -8,23 +8,18 @@ binder, or of the whole proof when it is closed. Its type, which ``let`` needs, 
 Nothing here recurses: proofs may be deeper than Python's stack.
 """
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
 
 import msgspec
 
 from proverbench.compression.charges import Charge, charge
-from proverbench.compression.checking import check_sources
 from proverbench.compression.counting import count_levels
 from proverbench.compression.export import (
-    APP,
     BVAR,
     CONST,
-    LAM,
     LET,
     PI,
-    PROJ,
     SORT,
     Builder,
     Declaration,
@@ -35,11 +30,7 @@ from proverbench.compression.export import (
     write_export,
 )
 from proverbench.compression.kernel import QUERY, LeanKernel, Problem
-from proverbench.compression.tasks import Task
-from proverbench.errors import DataError
-
-_T = TypeVar("_T")
-_Steps = Generator[Any, Any, _T]
+from proverbench.compression.term_graph import Pen, Steps, TermGraph, Variable, run_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +46,8 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class SharedTask:
-    """The pass on one version of a task, both ways."""
+class SharedProofs:
+    """The pass on some proofs, both ways."""
 
     before: int
     """Nodes without it."""
@@ -70,30 +61,8 @@ class SharedTask:
         """What the kernel does not accept; empty unless the pass is wrong."""
         return (*self.everything.problems, *self.paying.problems)
 
-    def as_json(self) -> dict[str, Any]:
-        """For machines."""
-        return {
-            "count": self.before,
-            "shared": {"count": self.everything.charge.count, "lets": self.everything.lets},
-            "shared_where_it_pays": {"count": self.paying.charge.count, "lets": self.paying.lets},
-            "kernel_problems": [f"{problem.declaration}: {problem.message}" for problem in self.problems],
-        }
 
-
-def share_task(task: Task, sources: Mapping[str, bytes], kernel: LeanKernel) -> SharedTask:
-    """Run the pass on some version of a task.
-
-    Raises:
-        DataError: If the version is not valid.
-        StoppedError: If a limit ended it.
-    """
-    check = check_sources(task, sources, kernel)
-    if check.verdict != "valid" or check.export is None:
-        raise DataError.of(check.problems)
-    return share(check.export, task.spec.targets, [*check.provided, *task.spec.background], kernel)
-
-
-def share(export: Export, targets: Sequence[str], background: Iterable[str], kernel: LeanKernel) -> SharedTask:
+def share(export: Export, targets: Sequence[str], background: Iterable[str], kernel: LeanKernel) -> SharedProofs:
     """Share the repeated subterms of every charged proof, and have the kernel check the results.
 
     Args:
@@ -114,7 +83,7 @@ def share(export: Export, targets: Sequence[str], background: Iterable[str], ker
     tables.lean_version = export.lean_version
     tables.declarations = declarations = [importer.declaration(declaration) for declaration in export.declarations]
     proofs = [item for item in declarations if isinstance(item, Theorem) and tables.name_text(item.name) in charged]
-    graphs = {proof.name: _Graph(builder, proof) for proof in proofs}
+    graphs = {proof.name: _Graph(builder, proof.value, proof.level_params) for proof in proofs}
     _find_types(builder, declarations, list(graphs.values()), kernel)
 
     def written() -> Shared:
@@ -135,7 +104,7 @@ def share(export: Export, targets: Sequence[str], background: Iterable[str], ker
     everything = written()
     for graph in graphs.values():
         graph.drop_what_does_not_pay()
-    return SharedTask(before.count, everything, written())
+    return SharedProofs(before.count, everything, written())
 
 
 def _find_types(builder: Builder, declarations: list[Declaration], graphs: list["_Graph"], kernel: LeanKernel) -> None:
@@ -165,95 +134,6 @@ def _find_types(builder: Builder, declarations: list[Declaration], graphs: list[
             graph.learn_type(node, found.get(number))
 
 
-def _run(steps: _Steps[_T]) -> _T:
-    """Run a function that calls itself by ``yield``, without using Python's stack."""
-    stack: list[_Steps[Any]] = [steps]
-    result: Any = None
-    while stack:
-        try:
-            called = stack[-1].send(result)
-        except StopIteration as done:
-            stack.pop()
-            result = done.value
-        else:
-            stack.append(called)
-            result = None
-    returned: _T = result
-    return returned
-
-
-# --- terms that know their variables ----------------------------------------------------------------------------
-
-
-class _Shapes:
-    """Gives terms that are equal up to binder names, and up to which outer variables they mean, one number.
-
-    A term's loose variables are listed apart, in order; its shape says only how its parts' lists fit into its own. So
-    the same term below different numbers of binders has one shape.
-    """
-
-    def __init__(self, builder: Builder) -> None:
-        self._builder = builder
-        self._numbers: dict[tuple[Any, ...], int] = {}
-        self.shape: list[int] = []
-        self.loose: list[tuple[int, ...]] = []
-
-    def extend(self) -> None:
-        """Take in the terms that the builder got since."""
-        export = self._builder.export
-        for i in range(len(self.shape), len(export)):
-            key, loose = self._key(export, i)
-            self.shape.append(self._numbers.setdefault(key, len(self._numbers)))
-            self.loose.append(loose)
-
-    def _key(self, export: Export, i: int) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-        kind, a, b, c = export.kind[i], export.a[i], export.b[i], export.c[i]
-        if kind == BVAR:
-            return (BVAR,), (a,)
-        if kind == APP:
-            return self._joined((APP,), [(a, False), (b, False)])
-        if kind in (LAM, PI):
-            return self._joined((kind,), [(a, False), (b, True)])
-        if kind == LET:
-            return self._joined((LET,), [(a, False), (b, False), (c, True)])
-        if kind == PROJ:
-            return self._joined((PROJ, export.name[i], a), [(b, False)])
-        return (kind, export.name[i], a), ()
-
-    def _joined(self, head: tuple[Any, ...], parts: list[tuple[int, bool]]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-        seen: list[tuple[int, ...]] = []
-        for term, under_binder in parts:
-            loose = self.loose[term]
-            seen.append(tuple(x - 1 for x in loose) if under_binder else loose)  # -1 is the binder's own variable
-        union = tuple(sorted({x for loose in seen for x in loose if x >= 0}))
-        place = {x: position for position, x in enumerate(union)}
-        fits = tuple(tuple(place.get(x, -1) for x in loose) for loose in seen)
-        return (*head, *(self.shape[term] for term, _ in parts), fits), union
-
-
-@dataclass(slots=True)
-class _Node:
-    """A term together with the variables that it means; equal ones are one node."""
-
-    kind: int
-    term: int
-    """A row of the table that looks like it, for the columns that are no terms."""
-    children: tuple[int, ...]
-    support: tuple[int, ...]
-    """The variables that it means, outermost first."""
-    variable: int = -1
-    """The variable that it binds, if it is a binder."""
-
-
-@dataclass(slots=True)
-class _Variable:
-    depth: int
-    """1 + the depth of the innermost variable that its binder means; 1 at least."""
-    type: int
-    value: int | None
-    """Of a ``let``; nodes both."""
-
-
 @dataclass(slots=True)
 class _Plan:
     """What follows from the choice of what to bind."""
@@ -272,61 +152,25 @@ class _Plan:
     """Bound node → how often it is referred to."""
 
 
-class _Graph:
-    """One proof as a graph of nodes, and the choice of which to bind."""
+class _Graph(TermGraph):
+    """One proof, and the choice of which of its nodes to bind."""
 
-    def __init__(self, builder: Builder, proof: Theorem) -> None:
-        self._builder = builder
-        self._shapes = _Shapes(builder)
-        self._nodes: list[_Node] = []
-        self._index: dict[tuple[int, tuple[int, ...]], int] = {}
-        self._variables: list[_Variable] = []
-        self.level_params = tuple(proof.level_params)
+    def __init__(self, builder: Builder, root: int, level_params: Sequence[int]) -> None:
+        super().__init__(builder, root, level_params)
         self.types: dict[int, int | None] = {}
         """Repeated node → the node of its type; None: the kernel found none, so it is never bound."""
         self.bound: set[int] = set()
-        self._shapes.extend()
-        self._root = _run(self._opened(proof.value, ()))
-
-    # -- reading
-
-    def _opened(self, term: int, env: tuple[int, ...]) -> _Steps[int]:
-        """The node of a term whose variable N means ``env[-1 - N]``."""
-        export = self._builder.export
-        variables = tuple(env[-1 - x] for x in reversed(self._shapes.loose[term]))
-        key = (self._shapes.shape[term], variables)
-        if key in self._index:
-            return self._index[key]
-        kind, a, b, c = export.kind[term], export.a[term], export.b[term], export.c[term]
-        own = -1
-        children: tuple[int, ...] = ()
-        if kind == APP:
-            function = yield self._opened(a, env)
-            children = (function, (yield self._opened(b, env)))
-        elif kind == PROJ:
-            children = ((yield self._opened(b, env)),)
-        elif kind in (LAM, PI, LET):
-            type_ = yield self._opened(a, env)
-            value = (yield self._opened(b, env)) if kind == LET else None
-            own = len(self._variables)
-            depth = 1 + max((self._variables[x].depth for x in variables), default=0)
-            self._variables.append(_Variable(depth, type_, value))
-            body = yield self._opened(c if kind == LET else b, (*env, own))
-            children = (type_, body) if value is None else (type_, value, body)
-        found = self._index[key] = len(self._nodes)
-        self._nodes.append(_Node(kind, term, children, variables, own))
-        return found
 
     def _home(self, node: int) -> int | None:
         """The innermost variable that a node means."""
-        support = self._nodes[node].support
-        return max(support, key=lambda x: self._variables[x].depth) if support else None
+        support = self.nodes[node].support
+        return max(support, key=lambda x: self.variables[x].depth) if support else None
 
     def _is_atom(self, node: int) -> bool:
-        item = self._nodes[node]
+        item = self.nodes[node]
         if item.children or item.kind == SORT:
             return False
-        return item.kind != CONST or not self._builder.export.level_lists[self._builder.export.a[item.term]]
+        return item.kind != CONST or not self.builder.export.level_lists[self.builder.export.a[item.term]]
 
     def repeated(self) -> list[int]:
         """Nodes of more than one node size that stand in more than one place, types of bound ones included.
@@ -334,7 +178,7 @@ class _Graph:
         Also binds them all.
         """
         uses: dict[int, int] = {}
-        pending = [self._root]
+        pending = [self.root]
         seen: set[int] = set()
         waiting: set[int] = set()
         while pending:
@@ -347,64 +191,31 @@ class _Graph:
                     pending.append(known)
             if node not in seen:
                 seen.add(node)
-                pending += self._nodes[node].children
+                pending += self.nodes[node].children
         self.bound = {node for node in waiting if self.types.get(node, 0) is not None}
         return sorted(waiting)
-
-    # -- types
-
-    def _context(self, node: int) -> list[int]:
-        """The variables that a node speaks of, and those that their types and values speak of, outermost first."""
-        found: set[int] = set()
-        pending = list(self._nodes[node].support)
-        while pending:
-            variable = pending.pop()
-            if variable not in found:
-                found.add(variable)
-                item = self._variables[variable]
-                pending += self._nodes[item.type].support
-                if item.value is not None:
-                    pending += self._nodes[item.value].support
-        return sorted(found, key=lambda x: self._variables[x].depth)
-
-    def closed(self, node: int) -> int:
-        """A closed term whose type tells the node's: the node below binders for its context."""
-        plan = _Plan([], {}, {}, {}, {})
-        context = self._context(node)
-        write = _Pen(self, plan, frozenset())
-        levels = {variable: level for level, variable in enumerate(context)}
-        term = write.term(node, levels, len(context))
-        for level in range(len(context) - 1, -1, -1):
-            variable = self._variables[context[level]]
-            type_ = write.term(variable.type, levels, level)
-            if variable.value is None:
-                term = self._builder.term(LAM, a=type_, b=term)
-            else:
-                term = self._builder.term(LET, a=type_, b=write.term(variable.value, levels, level), c=term)
-        return term
 
     def learn_type(self, node: int, closed_type: int | None) -> None:
         """Read the node's type off the type of :meth:`closed`."""
         if closed_type is None:
             self.types[node] = None
             return
-        self._shapes.extend()
-        export = self._builder.export
+        export = self.builder.export
         env: tuple[int, ...] = ()
-        for name in self._context(node):
-            variable = self._variables[name]
+        for name in self.context(node):
+            variable = self.variables[name]
             if variable.value is None:
                 assert export.kind[closed_type] == PI
                 closed_type, env = export.b[closed_type], (*env, name)
             elif export.kind[closed_type] == LET and self._is_let_of(closed_type, env, variable):
                 closed_type, env = export.c[closed_type], (*env, name)
             # Else the kernel left this `let` out, as the type does not mention it.
-        self.types[node] = _run(self._opened(closed_type, env))
+        self.types[node] = self.open(closed_type, env)
 
-    def _is_let_of(self, term: int, env: tuple[int, ...], variable: _Variable) -> bool:
-        export = self._builder.export
-        type_ = _run(self._opened(export.a[term], env))
-        return type_ == variable.type and _run(self._opened(export.b[term], env)) == variable.value
+    def _is_let_of(self, term: int, env: tuple[int, ...], variable: Variable) -> bool:
+        export = self.builder.export
+        type_ = self.open(export.a[term], env)
+        return type_ == variable.type and self.open(export.b[term], env) == variable.value
 
     # -- choosing
 
@@ -444,7 +255,7 @@ class _Graph:
         """What gets written, each before its parts and before its type; unbinds what would be typed by itself."""
         state: dict[int, int] = {}
         order: list[int] = []
-        stack = [(self._root, False)]
+        stack = [(self.root, False)]
         while stack:
             node, done = stack.pop()
             if done:
@@ -455,7 +266,7 @@ class _Graph:
                 continue
             state[node] = 1
             stack.append((node, True))
-            below = list(self._nodes[node].children)
+            below = list(self.nodes[node].children)
             type_ = self.types.get(node) if node in self.bound else None
             if type_ is not None:
                 if state.get(type_) == 1:
@@ -466,16 +277,16 @@ class _Graph:
         return order[::-1]
 
     def _measure(self, plan: _Plan) -> None:
-        levels = count_levels(self._builder.export)
+        levels = count_levels(self.builder.export)
         for node in reversed(plan.live):
-            item = self._nodes[node]
+            item = self.nodes[node]
             size, mentions = 1, set[int]()
             if item.kind == BVAR:
                 mentions.add(item.support[0])
             elif item.kind == SORT:
-                size += levels[self._builder.export.a[item.term]]
+                size += levels[self.builder.export.a[item.term]]
             elif item.kind == CONST:
-                size += sum(levels[x] for x in self._builder.export.level_lists[self._builder.export.a[item.term]])
+                size += sum(levels[x] for x in self.builder.export.level_lists[self.builder.export.a[item.term]])
             for child in item.children:
                 size += self._written(plan, child)
                 mentions |= self._mentions(plan, child)
@@ -501,7 +312,7 @@ class _Graph:
 
     def _multiply(self, plan: _Plan) -> None:
         """How often everything is written and referred to, from the whole proof down."""
-        binder = {self._nodes[node].variable: node for node in plan.live}
+        binder = {self.nodes[node].variable: node for node in plan.live}
         plan.copies = dict.fromkeys(plan.live, 0)
         plan.references = dict.fromkeys(self.bound, 0)
 
@@ -511,7 +322,7 @@ class _Graph:
             else:
                 plan.copies[node] += times
 
-        refer(self._root, 1)
+        refer(self.root, 1)
         for node in plan.live:
             if node in self.bound:
                 home = self._home(node)
@@ -519,7 +330,7 @@ class _Graph:
                 type_ = self.types[node]
                 assert type_ is not None
                 refer(type_, copies)
-            for child in self._nodes[node].children:
+            for child in self.nodes[node].children:
                 refer(child, plan.copies[node])
 
     # -- writing
@@ -527,87 +338,48 @@ class _Graph:
     def write(self) -> int:
         """The proof with its lets, as a closed term."""
         plan = self._plan()
-        pen = _Pen(self, plan, frozenset(self.bound & set(plan.live)))
-        return pen.scope(None, self._root, {}, 0)
-
-    @property
-    def nodes(self) -> list[_Node]:
-        """The nodes."""
-        return self._nodes
-
-    @property
-    def builder(self) -> Builder:
-        """Where terms are made."""
-        return self._builder
+        pen = _LetPen(self, plan, frozenset(self.bound & set(plan.live)))
+        return run_steps(pen.scope(None, self.root, {}, 0))
 
 
-class _Pen:
-    """Writes nodes as terms. ``levels`` says at which binder, from outside, a variable or bound node stands."""
+class _LetPen(Pen):
+    """Writes nodes with lets: bound node N is the key ``~N`` of ``levels``."""
 
     def __init__(self, graph: _Graph, plan: _Plan, bound: frozenset[int]) -> None:
-        self._graph = graph
+        super().__init__(graph)
+        self._types = graph.types
         self._plan = plan
         self._bound = bound
-        self._done: dict[tuple[int, tuple[int, ...]], int] = {}
 
-    def term(self, node: int, levels: dict[int, int], depth: int) -> int:
-        """A node, or the variable that it is bound to, below ``depth`` binders."""
-        return _run(self._term(node, levels, depth))
-
-    def scope(self, home: int | None, node: int, levels: dict[int, int], depth: int) -> int:
-        """A node after the lets that belong at the start of a scope."""
-        return _run(self._scope(home, node, levels, depth))
-
-    def _term(self, node: int, levels: dict[int, int], depth: int) -> _Steps[int]:
-        builder, item = self._graph.builder, self._graph.nodes[node]
+    def steps(self, node: int, levels: dict[int, int], depth: int) -> Steps[int]:
+        """A node, or the variable that it is bound to."""
         if node in self._bound:
-            return builder.term(BVAR, a=depth - 1 - levels[~node])
-        content: int = yield self._content(node, item, levels, depth)
+            return self.graph.builder.term(BVAR, a=depth - 1 - levels[~node])
+        content: int = yield self.content(node, levels, depth)
         return content
 
-    def _content(self, node: int, item: _Node, levels: dict[int, int], depth: int) -> _Steps[int]:
-        """The written form of a node itself."""
-        builder, export = self._graph.builder, self._graph.builder.export
-        if item.kind == BVAR:
-            return builder.term(BVAR, a=depth - 1 - levels[item.support[0]])
-        if not item.children:
-            return item.term
-        mentioned = self._plan.free.get(node, item.support)
-        key = (node, tuple(depth - levels[x] for x in sorted(mentioned)))
-        found = self._done.get(key)
-        if found is not None:
-            return found
-        name, info = export.name[item.term], export.info[item.term]
-        first = yield self._term(item.children[0], levels, depth)
-        if item.kind == APP:
-            second = yield self._term(item.children[1], levels, depth)
-            result = builder.term(APP, a=first, b=second)
-        elif item.kind == PROJ:
-            result = builder.term(PROJ, name=name, a=export.a[item.term], b=first)
-        else:
-            value = (yield self._term(item.children[1], levels, depth)) if item.kind == LET else 0
-            inside = {**levels, item.variable: depth}
-            body = yield self._scope(item.variable, item.children[-1], inside, depth + 1)
-            if item.kind == LET:
-                result = builder.term(LET, name=name, a=first, b=value, c=body, info=info)
-            else:
-                result = builder.term(item.kind, name=name, a=first, b=body, info=info)
-        self._done[key] = result
-        return result
+    def mentioned(self, node: int) -> Sequence[int]:
+        """Variables and bound nodes in a node's written form."""
+        return tuple(self._plan.free.get(node, self.graph.nodes[node].support))
 
-    def _scope(self, home: int | None, node: int, levels: dict[int, int], depth: int) -> _Steps[int]:
-        graph, builder = self._graph, self._graph.builder
+    def body(self, variable: int, node: int, levels: dict[int, int], depth: int) -> Steps[int]:
+        """The body of a variable's binder, after the lets that belong there."""
+        return self.scope(variable, node, levels, depth)
+
+    def scope(self, home: int | None, node: int, levels: dict[int, int], depth: int) -> Steps[int]:
+        """A node after the lets that belong at the start of a scope."""
+        builder = self.graph.builder
         lets = []
         inside = dict(levels)
         for bound in self._plan.homes.get(home, []):
-            type_node = graph.types[bound]
+            type_node = self._types[bound]
             assert type_node is not None
-            type_ = yield self._term(type_node, inside, depth)
-            value = yield self._content(bound, graph.nodes[bound], inside, depth)
+            type_ = yield self.steps(type_node, inside, depth)
+            value = yield self.content(bound, inside, depth)
             lets.append((type_, value))
             inside[~bound] = depth
             depth += 1
-        result: int = yield self._term(node, inside, depth)
+        result: int = yield self.steps(node, inside, depth)
         name = builder.name_of(0, "x")
         for type_, value in reversed(lets):
             result = builder.term(LET, name=name, a=type_, b=value, c=result)

@@ -32,7 +32,7 @@ class TaskFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal[1]
+    format: Literal[2]
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     title: str = ""
     kind: Literal["prelude", "lake"]
@@ -44,12 +44,15 @@ class TaskFile(BaseModel):
     """Paths below original/ and work/."""
     background: list[str] = []
     """Constants of the editable files whose use is free; they are frozen."""
-    provided: list[str] = []
-    """Constants that the background files declare (``prelude`` only), for counting without building."""
     original_count: Annotated[int, Field(ge=1)]
+    sharing_count: Annotated[int, Field(ge=1)]
+    """What the automatic sharing pass makes of the originals: a reference, no participant."""
     heartbeats: Annotated[int, Field(ge=1)] = 200_000_000
     time_s: Annotated[int, Field(ge=1)] = 600
     memory_mb: Annotated[int, Field(ge=2_600)] = 8_192
+    disk_mb: Annotated[int, Field(ge=16)] = 64
+    provided: dict[str, _Sha256] = {}
+    """Constant that the background files declare (``prelude`` only) → hash of its type and value."""
     statements: dict[str, _Sha256]
     """Target → hash of its statement."""
     frozen: dict[str, _Sha256] = {}
@@ -105,7 +108,7 @@ def task_from_files(toml: bytes, present: Mapping[str, bytes], *, source: str) -
     Raises:
         DataError: As :func:`load_task`.
     """
-    spec = _parse(toml, source=f"{source}/task.toml")
+    spec = parse_task(toml, source=f"{source}/task.toml")
     faults = [f"{source}/{path}: is not among the task's pinned files" for path in present if path not in spec.files]
     for path, wanted in spec.files.items():
         faults += _path_faults(path, source)
@@ -177,9 +180,20 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _parse(toml: bytes, *, source: str) -> TaskFile:
+def parse_task(toml: bytes, *, source: str) -> TaskFile:
+    """What a task.toml says.
+
+    Raises:
+        DataError: With a line for each fault.
+    """
     try:
-        return TaskFile.model_validate(tomllib.loads(toml.decode("utf-8")))
+        found = tomllib.loads(toml.decode("utf-8"))
+        if found.get("format") == 1:
+            raise DataError(
+                f"{source}: format 1, whose hashes compare proofs inside definitions; make the task anew with "
+                "`compressionbench new`"
+            )
+        return TaskFile.model_validate(found)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
         raise DataError(f"{source}: cannot be read: {exc}") from exc
     except ValidationError as exc:

@@ -1,115 +1,94 @@
-"""Checking a submission again, as a stranger would: apart from the system, from nothing but the bundle."""
+"""Checking a submission again, as a stranger would: from nothing but the bundle, and the organiser's task."""
 
-import json
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from proverbench.compression.bundle import Bundle, unpack
+from proverbench.compression.bundle import Bundle
 from proverbench.compression.checking import SCORER, Check, check_export, check_sources
 from proverbench.compression.export import read_export_lines
 from proverbench.compression.hashing import sha256_hex
-from proverbench.compression.isolation import Isolation, find_isolation, run_apart
-from proverbench.compression.kernel import LeanKernel, Limits, find_library
+from proverbench.compression.isolation import UNSAFE, Isolation
+from proverbench.compression.kernel import LeanKernel, find_library
+from proverbench.compression.limits import Limits
 from proverbench.compression.tasks import Task, load_task, shipped_tasks
 from proverbench.errors import DataError
 
-_GRACE_S = 30
+GIVEN, SHIPPED, OWN = "given", "shipped", "bundle"
+"""Where the task comes from that a bundle is judged by; the last is the participant's own claim."""
 
 
 def verify_bundle(
-    data: bytes, bundle: Bundle, *, trusted_task: Task | None, build_folder: Path | None = None
+    bundle: Bundle,
+    *,
+    trusted: Iterable[Task] = (),
+    build_folder: Path | None = None,
+    isolation: Isolation | None = None,
 ) -> dict[str, Any]:
     """Check a submission again.
 
     Args:
-        data: The .tar.gz.
-        bundle: The same, as read.
-        trusted_task: The task as the organiser has it; None: the one we ship under that hash, else the bundle's own.
-        build_folder: Where a project is built (default: a folder that is then deleted).
+        bundle: The submission.
+        trusted: Tasks as the organiser has them; none: those that we ship, else the bundle's own.
+        build_folder: Where a project was fetched (project.fetch_project).
+        isolation: How participants' code is kept apart; None: by what this system has.
 
     Returns:
         ``verdict``, ``problems``, ``count`` and ``charges`` as found, and ``verifier``, for a receipt.
 
     Raises:
-        StoppedError: If a limit ended it without a verdict.
+        StoppedError: If a limit ended it without a verdict, or there is no isolation.
     """
-    spec = bundle.task.spec
-    task_source, faults = _judge_task(bundle, trusted_task)
-    isolated = "nothing was run"
-    outcome: dict[str, Any] = {"verdict": "invalid", "problems": [], "count": None, "charges": None, "kernel": None}
-    if not bundle.problems and not faults:
-        seconds = spec.time_s + _GRACE_S
-        if spec.kind == "lake":
-            isolation = Isolation(None, "a project is built with this user's Lean")
-        else:
-            isolation = find_isolation(memory_mb=spec.memory_mb, seconds=seconds)
-        command = [sys.executable, "-m", "proverbench.compression.verifying"]
-        if build_folder is not None and spec.kind == "lake":
-            command.append(str(build_folder.resolve()))
-        isolated = isolation.said
-        outcome = json.loads(run_apart(isolation, command, data, memory_mb=spec.memory_mb, seconds=seconds))
-    problems = [*bundle.problems, *faults, *outcome["problems"]]
+    task, source, faults = _judge_task(bundle, list(trusted))
+    isolated, kernel_name = "nothing was run", None
+    problems = [*bundle.problems, *faults]
+    verdict, count, charges = "invalid", None, None
+    if not problems:
+        check = _recheck(task, bundle, build_folder, isolation)
+        charges = {item.name: item.nodes for item in check.charge.items} if check.charge else None
+        problems = [*check.problems, *_false_claims(bundle, check, charges)]
+        verdict, count, kernel_name, isolated = check.verdict, check.count, check.kernel, check.isolation
     return {
-        "verdict": "invalid" if problems else outcome["verdict"],
+        "verdict": "invalid" if problems else verdict,
         "problems": problems,
-        "count": outcome["count"],
-        "charges": outcome["charges"],
-        "verifier": {
-            "scorer": SCORER,
-            "kernel": outcome["kernel"],
-            "isolation": isolated,
-            "task_source": task_source,
-            "verified_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        },
-    }
-
-
-def _judge_task(bundle: Bundle, trusted: Task | None) -> tuple[str, list[str]]:
-    """Where the task that counts comes from, and a fault if the bundle has another."""
-    if trusted is not None:
-        if trusted.sha256 == bundle.task.sha256:
-            return "given", []
-        return "given", [f"task: the bundle's is {bundle.task.sha256}, the one given is {trusted.sha256}"]
-    for folder in shipped_tasks().values():
-        if load_task(folder).sha256 == bundle.task.sha256:
-            return "shipped", []
-    return "bundle", []
-
-
-def recheck(data: bytes, build_folder: Path | None = None) -> dict[str, Any]:
-    """Build, replay and count what a bundle holds, and compare it with what it claims.
-
-    Raises:
-        StoppedError: If a limit ended it without a verdict.
-    """
-    bundle = unpack(data, source="bundle")
-    task, spec = bundle.task, bundle.task.spec
-    library = find_library()
-    kernel = None if library is None else LeanKernel(library, Limits(spec.heartbeats, spec.time_s, spec.memory_mb))
-    if kernel is None and spec.kind == "prelude":
-        check = _check_terms_alone(bundle)
-    else:
-        check = check_sources(task, bundle.sources, kernel, build_folder=build_folder)
-    charges = {item.name: item.nodes for item in check.charge.items} if check.charge else None
-    return {
-        "verdict": check.verdict,
-        "problems": [*check.problems, *_false_claims(bundle, check, charges)],
-        "count": check.count,
+        "count": count,
         "charges": charges,
-        "kernel": check.kernel,
+        "verifier": {"scorer": SCORER, "kernel": kernel_name, "isolation": isolated, "task_source": source},
+        "verified_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
 
-def _check_terms_alone(bundle: Bundle) -> Check:
+def _judge_task(bundle: Bundle, trusted: list[Task]) -> tuple[Task, str, list[str]]:
+    """The task that counts, where it comes from, and a fault if the bundle has another."""
+    for task in trusted:
+        if task.sha256 == bundle.task.sha256:
+            return task, GIVEN, []
+    if trusted:
+        known = ", ".join(f"{task.spec.name} {task.sha256}" for task in trusted)
+        return bundle.task, GIVEN, [f"task: the bundle's is {bundle.task.sha256}, those given are {known}"]
+    for folder in shipped_tasks().values():
+        task = load_task(folder)
+        if task.sha256 == bundle.task.sha256:
+            return task, SHIPPED, []
+    return bundle.task, OWN, []
+
+
+def _recheck(task: Task, bundle: Bundle, build_folder: Path | None, isolation: Isolation | None) -> Check:
+    spec, library = task.spec, find_library()
+    if library is None:
+        return _check_terms_alone(task, bundle)
+    limits = Limits(spec.heartbeats, spec.time_s, spec.memory_mb, disk_mb=spec.disk_mb)
+    return check_sources(task, bundle.sources, LeanKernel(library, limits, isolation), build_folder=build_folder)
+
+
+def _check_terms_alone(task: Task, bundle: Bundle) -> Check:
     """Without Lean the sources cannot be built; the terms that came with them can be read and counted."""
     try:
         export = read_export_lines(bundle.terms.splitlines(), source="terms.ndjson")
     except DataError as exc:
-        return Check(bundle.task, "invalid", tuple(str(exc).split("\n")), None, None, None, b"")
-    return check_export(bundle.task, export, set(bundle.task.spec.provided), kernel=None)
+        return Check(task, "invalid", tuple(str(exc).split("\n")))
+    return check_export(task, export, set(task.spec.provided), kernel=None)
 
 
 def _false_claims(bundle: Bundle, check: Check, charges: Mapping[str, int] | None) -> list[str]:
@@ -133,6 +112,10 @@ def _false_claims(bundle: Bundle, check: Check, charges: Mapping[str, int] | Non
     return problems
 
 
-if __name__ == "__main__":
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
-    print(json.dumps(recheck(sys.stdin.buffer.read(), folder)))
+def may_sign(source: str, isolation: Isolation | None) -> str | None:
+    """Why a verification may not be signed, None if it may."""
+    if source == OWN:
+        return "--key signs only what an organiser's task was checked against: give --task FOLDER or --tasks FOLDER"
+    if isolation == UNSAFE:
+        return "--key does not sign what was checked with --unsafe"
+    return None

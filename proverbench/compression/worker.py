@@ -1,9 +1,9 @@
 """The process that holds Lean's kernel: one question on standard input, JSON lines as the answer.
 
-Started by kernel.py as ``python -m proverbench.compression.worker LIBRARY``. The first line of the input is a JSON
-object of options, the rest an export. With the option ``queries``, its declarations under the name QUERY are not given
-to the kernel, but asked for the type of their value. A library that panics ends the process; then the last line is
-missing and there is no verdict.
+Started by kernel.py through launch.py, as ``worker LIBRARY``. The first line of the input is a JSON object of options,
+the rest an export. With the option ``queries``, its declarations under the name QUERY are not given to the kernel:
+``types`` asks for the types of their values, ``proofs`` whether these are proofs. A library that panics ends the
+process; then the last line, which repeats the number that was sent, is missing and there is no verdict.
 """
 
 import json
@@ -37,9 +37,13 @@ def main() -> None:
     if options["queries"]:
         queries = [item for item in export.declarations if _is_query(export, item)]
         export.declarations = [item for item in export.declarations if not _is_query(export, item)]
-    accepted = _replay(kernel, export, options, answers)
-    types, failed = _types(kernel, export, queries)
-    _say(answers, {"done": True, "accepted": accepted, "types": types, "failed": failed})
+    sent, accepted = _replay(kernel, export, options, answers)
+    done: dict[str, Any] = {"nonce": options["nonce"], "sent": sent, "accepted": accepted}
+    if options["queries"] == "types":
+        done["types"] = _types(kernel, export, queries)
+    elif options["queries"] == "proofs" and accepted == sent:
+        done["proofs"] = _proofs(kernel, export, queries)
+    _say(answers, done)
     answers.close()
     os._exit(0)
 
@@ -48,32 +52,42 @@ def _is_query(export: Export, declaration: Declaration) -> bool:
     return export.name_parts(declaration.name)[:1] == [QUERY]
 
 
-def _types(kernel: Kernel, export: Export, queries: list[Declaration]) -> tuple[str, dict[str, str]]:
-    """The types of some closed terms, as an export whose definitions bear the queries' names, and what has none."""
+def _proofs(kernel: Kernel, export: Export, queries: list[Declaration]) -> list[int]:
+    """Numbers of the queries whose values are proofs, or give proofs to whatever they are applied to."""
+    found = []
+    for query in queries:
+        assert isinstance(query, Definition)
+        number = export.name_parts(query.name)[1]
+        assert isinstance(number, int)
+        if kernel.is_proof(query.value):
+            found.append(number)
+    return found
+
+
+def _types(kernel: Kernel, export: Export, queries: list[Declaration]) -> str:
+    """The types of some closed terms, as an export whose definitions bear the queries' names; some have none."""
     builder = Builder()
     names = Importer(export, builder)
-    failed: dict[str, str] = {}
     for query in queries:
         assert isinstance(query, Definition)
         try:
             found = kernel.type_of(query.value, builder)
-        except Rejected as exc:
-            failed[export.name_text(query.name)] = str(exc)
+        except Rejected:
             continue
         params = names.names(query.level_params)
         builder.export.declarations.append(Definition(names.name(query.name), params, found, found))
-    return (write_export(builder.export).decode("utf-8") if queries else ""), failed
+    return write_export(builder.export).decode("utf-8")
 
 
 def _say(answers: BinaryIO, line: dict[str, Any]) -> None:
     answers.write(json.dumps(line).encode("ascii") + b"\n")
 
 
-def _replay(kernel: Kernel, export: Export, options: dict[str, Any], answers: BinaryIO) -> int:
+def _replay(kernel: Kernel, export: Export, options: dict[str, Any], answers: BinaryIO) -> tuple[int, int]:
     """Give every declaration to the kernel, dependencies first; those that fail are named, the rest goes on.
 
     Returns:
-        How many pass.
+        How many were given, and how many pass.
     """
     safe = [declaration for declaration in export.declarations if not declaration.is_unsafe]
     order, _ = in_dependency_order(export, safe)
@@ -85,7 +99,7 @@ def _replay(kernel: Kernel, export: Export, options: dict[str, Any], answers: Bi
         except Rejected as exc:
             shown = export.name_text(declaration.name)
             _say(answers, {"declaration": shown, "kind": exc.kind, "message": str(exc)})
-    return accepted
+    return len(order), accepted
 
 
 if __name__ == "__main__":

@@ -155,24 +155,51 @@ def _check_correct_from(path: Path, dataset: Dataset[Proof], correct_from: float
         raise DataError(f"{path}: --correct-from is {correct_from:g}; give a number above 0 and up to {scales[0]}")
 
 
-def load_labels(path: Path | str) -> Dataset[Proof]:
-    """Read a labelling sheet (``proverbench export --to verifierbench``): VerifierBench data, partly filled in.
+@dataclass(frozen=True)
+class LabelLine:
+    """A line of a labels file: VerifierBench data, perhaps not filled in, and who says so."""
 
-    Args:
-        path: The sheet. Rows whose error steps are both still null are passed over.
+    line: int
+    data: dict[str, Any]
+    """As it stands there."""
+    row: "_Row"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the line holds no label: nothing was said yet, or it was taken back."""
+        annotation = self.data.get("annotation")
+        names = ("first_fatal_error_step", "recoverable_error_steps", "verdict")
+        return isinstance(annotation, dict) and all(annotation.get(name) is None for name in names)
+
+    def proof(self) -> tuple[Proof | None, list[str]]:
+        """The proof with its label, or every fault of the line."""
+        found = _proof(self.row)
+        return found, self.row.faults
+
+
+def label_lines(path: Path | str) -> tuple[list[LabelLine], list[str]]:
+    """The lines of a labels file (docs/labels.md), and the faults of those that are no JSON objects.
+
+    A last line that was torn, as by a process that was killed, is passed over.
 
     Raises:
-        DataError: Lists every fault of the rows that are filled in.
+        DataError: If the file cannot be read.
     """
-    return _load(Path(path), _labelled, "proof_id")
+    path = Path(path)
+    lines = _Lines(path)
+    found = [LabelLine(row.line, row.data, row) for row in lines]
+    content = path.read_bytes()
+    torn = None if content.endswith(b"\n") else f"{path}:{content.count(10) + 1}:"
+    return found, [fault for fault in lines.faults if torn is None or not fault.startswith(torn)]
 
 
-def _labelled(row: "_Row") -> Proof | None:
-    annotation = row.data.get("annotation")
-    names = ("first_fatal_error_step", "recoverable_error_steps")
-    if isinstance(annotation, dict) and all(annotation.get(name) is None for name in (*names, "verdict")):
-        return None
-    return _proof(row)
+def label_faults(data: dict[str, Any]) -> list[str]:
+    """Why a label that is about to be written breaks a rule of the data; nothing for one that is open or undecided."""
+    row = _Row(Path("label"), 0, data, may_hold_surrogates=True)
+    line = LabelLine(0, data, row)
+    if line.is_open:
+        return []
+    return [fault.removeprefix("label:0: ") for fault in line.proof()[1]]
 
 
 @dataclass(frozen=True)

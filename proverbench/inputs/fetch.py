@@ -39,15 +39,16 @@ class PinnedFile:
     """A published file."""
 
     name: str
-    """``proverbench`` or ``verifierbench``."""
+    """What it is called here, without its suffix."""
     path: str
     """Within the dataset."""
     sha256: str
+    suffix: str = ".jsonl"
 
     @property
     def filename(self) -> str:
         """What it is called here."""
-        return f"{self.name}.jsonl"
+        return self.name + self.suffix
 
 
 PINNED = {

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from proverbench.benchmark import benchmark_of
 from proverbench.metrics.checks import check_extent, check_judgments
+from proverbench.metrics.subsets import subset_probability
 from proverbench.records import LEVEL_SCORES, Judgment, ProofRecord, Task
 
 ACCEPTS = -1
@@ -78,6 +79,8 @@ class JudgmentArrays:
     domain: Labels
     subject: Labels
     policy: Labels
+    drawn: int | None = None
+    """r: acceptance is then averaged over all subsets of r of the R judgments; None: all R."""
 
     @property
     def accepts(self) -> NDArray[np.int64]:
@@ -120,6 +123,28 @@ class JudgmentArrays:
         """The acceptance rule: whether the proof exists and all R judgments validly accept it, shape (P,)."""
         everything: NDArray[np.bool_] = (self.accepts == self.repeats) & self.generated
         return everything
+
+    @property
+    def acceptance(self) -> NDArray[np.float64]:
+        """How far each proof is accepted, shape (P,): 1 or 0 by the acceptance rule.
+
+        With :attr:`drawn`, the share of the subsets of that size all of whose judgments accept.
+        """
+        share = subset_probability(self.repeats, self.drawn or self.repeats, self.drawn or self.repeats)
+        everywhere: NDArray[np.float64] = share[self.accepts] * self.generated
+        return everywhere
+
+    def at_repeats(self, repeats: int) -> "JudgmentArrays":
+        """The same, as if only so many judgments of each proof had been asked: the exact mean over which ones.
+
+        Of the metrics, ``pessimistic`` follows; ``pass_any_sample`` does not.
+
+        Raises:
+            ValueError: If there are not so many judgments.
+        """
+        if not 1 <= repeats <= self.repeats:
+            raise ValueError(f"there are {self.repeats} judgments of each proof, not {repeats}")
+        return replace(self, drawn=repeats)
 
     @property
     def right_polarity(self) -> NDArray[np.int64]:

@@ -13,10 +13,11 @@ import numpy as np
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.comparison import ALPHA, judge_pairs
 from proverbench.metrics.inference import Summary, holm, interval, join, p_value
+from proverbench.metrics.poststratify import stratified
 from proverbench.metrics.rates import RateTable, table_of
-from proverbench.metrics.strata import Labelled, stratified
+from proverbench.metrics.strata import Labelled
+from proverbench.metrics.subsets import subset_probability
 from proverbench.metrics.uncertainty import intervals, significant
-from proverbench.metrics.voting import subset_probability
 
 ENOUGH_LABELS = 20
 """With fewer labelled proofs the labels are a check, and no estimate."""

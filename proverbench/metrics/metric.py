@@ -80,6 +80,8 @@ class Metric:
     comparison of runs that differ in it warns."""
     grows_with_samples: bool = False
     """Whether more samples raise it, so that runs of different S cannot be compared."""
+    at_fewer_repeats: bool = False
+    """Whether it is known what fewer judgments would have given: an exact mean over their subsets."""
     headline: int | None = None
     """Place among the headlines of its benchmark, from 1; None if it is none. Leaderboards, plots and comparisons show
     the headlines, in this order; the first is what runs are ranked by."""

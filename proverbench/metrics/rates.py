@@ -174,6 +174,11 @@ class Sums:
     function: str
     """Name of what makes the metric of them."""
 
+    def __str__(self) -> str:
+        """``23/48``, or ``harmonic_mean(13/20, 27/30)``."""
+        parts = ", ".join(f"{numerator}/{denominator}" for numerator, denominator in self.rates)
+        return parts if len(self.rates) == 1 else f"{self.function}({parts})"
+
 
 def exact_sums(arrays: JudgmentArrays, *, meta: bool = False) -> dict[str, Sums]:
     """The fractions behind every metric of one split.

@@ -17,6 +17,7 @@ from proverbench.metrics.comparison import difference
 from proverbench.metrics.inference import interval
 from proverbench.metrics.metric import harmonic_mean
 from proverbench.metrics.rates import Function, RateTable, each_itself, sums_by_problem, table_of
+from proverbench.metrics.subsets import subset_probability
 from proverbench.metrics.summaries import Floats
 from proverbench.metrics.uncertainty import intervals, significant
 
@@ -29,29 +30,6 @@ SEED = 20260711
 def majority(repeats: int) -> int:
     """The k of the majority rule: more than half of r judgments, ⌊r/2⌋+1."""
     return repeats // 2 + 1
-
-
-def subset_probability(repeats: int, drawn: int, wanted: int) -> Floats:
-    """How often a random subset of the judgments holds enough votes.
-
-    Args:
-        repeats: R, the judgments there are.
-        drawn: r, the size of the subset, from 1 to R.
-        wanted: k, the votes it must hold.
-
-    Returns:
-        Shape (R+1,): at index a the share of the subsets of size r that hold at least k of the a votes; exact sums
-        rounded once.
-
-    Source: the upper tail of the hypergeometric distribution.
-    """
-    subsets = math.comb(repeats, drawn)
-    return np.array(
-        [
-            sum(math.comb(votes, x) * math.comb(repeats - votes, drawn - x) for x in range(wanted, drawn + 1)) / subsets
-            for votes in range(repeats + 1)
-        ]
-    )
 
 
 def rules_of(drawn: int, wanted: int) -> list[str]:

@@ -229,7 +229,8 @@ def neutralise(text: str, where: Literal["judge", "meta"] = "judge") -> tuple[st
     """Show the ``<`` of this protocol's tags and of chat tokens as ``&lt;``.
 
     So a proof cannot close its own element, answer in the judge's place or end the judge's turn. A text without such
-    markup comes back as it is.
+    markup comes back as it is. What a replacement turns into markup (``<|<step |>`` into ``<|&lt;step |>``) is replaced
+    too, until nothing is left; since markup is short, that takes a bounded number of passes.
 
     Args:
         text: A problem, reference, step or reviewer's comment (``judge``), or a verifier's text that the meta prompt
@@ -248,7 +249,10 @@ def neutralise(text: str, where: Literal["judge", "meta"] = "judge") -> tuple[st
         count += 1
         return "&lt;" + match[0][1:]
 
-    shown = _MARKUP[where].sub(escape, text)
+    shown, before = text, -1
+    while before < count:
+        before = count
+        shown = _MARKUP[where].sub(escape, shown)
     return shown, count
 
 

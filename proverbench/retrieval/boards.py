@@ -104,11 +104,10 @@ def _board(group: Sequence[RunData], numbers: Mapping[str, int]) -> dict[str, An
     tables: dict[str, QueryTable] = {}
     rows = []
     for run in group:
-        counted, scores = scored(run.queries, run.positions, run.manifest)
         if run.complete:
-            tables[run.label] = QueryTable.of(counted, scores)
-        rows.append(_row(run, numbers, n=sum(not q.dropped for q in run.queries)))
-    _put_figures(rows, tables, {})
+            tables[run.label] = QueryTable.of(*scored(run.queries, run.positions, run.manifest))
+        row = _row(run, numbers, n=sum(not q.dropped for q in run.queries))
+        rows.append({**row, **_whole_figures(run)})
     return {
         **_frame(group, tables, several=any(len(query.units) > 1 for query in first.queries)),
         "title": f"{first.benchmark_title} on {first.corpus_title}",
@@ -137,7 +136,8 @@ def _shared_board(
         tables[run.label] = QueryTable.of(queries, scores)
         pr11[run.label] = [significant(value) for value in macro_mean(scores.pr11).tolist()]
         rows.append(_row(run, numbers, n=len(kept), extra=[Badge(run.short_corpus, run.corpus_title)]))
-    _put_figures(rows, tables, pr11)
+    for row in rows:
+        row.update(_figures(tables[row["label"]]), pr11=pr11[row["label"]])
     kept_ids = set(kept)
     clusters = len({query.cluster for query in group[0].queries if query.id in kept_ids})
     several = any(len(group[0].positions[query_id].positions) > 1 for query_id in kept)
@@ -179,32 +179,41 @@ def _row(run: RunData, numbers: Mapping[str, int], *, n: int, extra: Sequence[Ba
     }
 
 
-def _put_figures(
-    rows: Iterable[dict[str, Any]], tables: Mapping[str, QueryTable], pr11: Mapping[str, list[float]]
-) -> None:
-    """Put each run's figures and curves into its row; a row without a table has none."""
-    for row in rows:
-        table = tables.get(row["label"])
-        if table is None:
-            row.update({"intervals": None, "sparkline": None, "curves": None, "bands": None, "pr11": None})
-            continue
-        means = table.means()
-        bands = {unit: table.intervals(unit) for unit in ("query", "cluster")}
-        reported = [name for name in (*SHOWN, *COMPARED_OF_SEVERAL) if name in means]
-        row["metrics"] = {name: means[name] for name in reported}
-        row["intervals"] = {
-            name: {unit: {**bands[unit][name], **table.how(unit)} for unit in bands} for name in reported
-        }
-        row["curves"] = {curve: table.curve(curve, means) for curve in table.curves}
-        row["bands"] = {
+def _whole_figures(run: RunData) -> dict[str, Any]:
+    """Return figures and curves of a run as a whole; nothing while it is not complete."""
+    summary, curves = run.derived
+    if summary["metrics"] is None:
+        return dict.fromkeys(("metrics", "intervals", "sparkline", "curves", "bands", "pr11"))
+    reported = [name for name in (*SHOWN, *COMPARED_OF_SEVERAL) if name in summary["metrics"]]
+    return {
+        "metrics": {name: summary["metrics"][name] for name in reported},
+        "intervals": {name: summary["intervals"][name] for name in reported},
+        "sparkline": curves["curves"]["R"],
+        "curves": curves["curves"],
+        "bands": curves["intervals"],
+        "pr11": curves["pr11"],
+    }
+
+
+def _figures(table: QueryTable) -> dict[str, Any]:
+    """Return figures and curves over the queries of a table."""
+    means = table.means()
+    bands = {unit: table.intervals(unit) for unit in ("query", "cluster")}
+    reported = [name for name in (*SHOWN, *COMPARED_OF_SEVERAL) if name in means]
+    curves = {curve: table.curve(curve, means) for curve in table.curves}
+    return {
+        "metrics": {name: means[name] for name in reported},
+        "intervals": {name: {unit: {**bands[unit][name], **table.how(unit)} for unit in bands} for name in reported},
+        "sparkline": curves["R"],
+        "curves": curves,
+        "bands": {
             curve: {
                 unit: {end: [bands[unit][name][end] for name in table.names_of(curve)] for end in ("low", "high")}
                 for unit in bands
             }
-            for curve in table.curves
-        }
-        row["sparkline"] = row["curves"]["R"]
-        row["pr11"] = pr11.get(row["label"])
+            for curve in curves
+        },
+    }
 
 
 def sort_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -20,6 +20,9 @@ TASKS = ("jsonl", "mathlibqr", "mathlibmpr", "dependencies", "leandojo")
 RENDERERS = ("own-v1", "lsv2-compat")
 """As in ``benchmarks.TASKS`` and ``render.RENDERERS``; here too, so that --help stays quick (a test compares them)."""
 
+FETCHED = ("all", "corpus", "mathlibqr", "mathlibmpr", "shared-171", "prop-ids")
+"""What ``data fetch`` gets; as in ``fetch.BENCHMARKS``."""
+
 _FILE = click.Path(path_type=Path)
 
 
@@ -253,7 +256,25 @@ def systems() -> None:
 
 @main.group(cls=CommandGroup)
 def data() -> None:
-    """Look at benchmark and corpus files."""
+    """Get benchmark and corpus files, and look at them."""
+
+
+@data.command()
+@click.argument("what", type=click.Choice(FETCHED), default="all")
+@click.option("--from", "source", metavar="URL-or-folder", help="A mirror, or a folder (or file) that has it.")
+@click.option("--output", type=_FILE, default=Path("data/leansearch-v2"), show_default=True, help="Where files go.")
+def fetch(what: str, source: str | None, output: Path) -> None:
+    """Get the released files of LeanSearch v2, at a pinned revision: all of them, or one.
+
+    Where a SHA-256 is published a file must have it; that of the corpus is recorded at the first fetch, and another
+    file is refused from then on. What breaks off is continued by the same command.
+    """
+    from proverbench.retrieval.fetch import fetch as fetch_file
+
+    for name in FETCHED[1:] if what == "all" else (what,):
+        found = fetch_file(name, output, source=source)
+        known = "recorded now, none is published" if found.first else "as known"
+        echo(f"{found.path}: {'fetched' if found.new else 'there already'}, SHA-256 {found.sha256} ({known})")
 
 
 @data.command()

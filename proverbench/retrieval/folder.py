@@ -6,7 +6,6 @@ rebuilt from them, byte for byte. ``ranked.jsonl`` keeps the lists, for people t
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +17,7 @@ from msgspec import UNSET
 from proverbench.errors import JournalError, RunMismatchError
 from proverbench.retrieval.derive import derive
 from proverbench.retrieval.records import GoldQuery, Positions, Ranking, RunManifest, json_line
-from proverbench.run.journal import disk, write_whole
+from proverbench.run.journal import LineFile, disk, write_whole
 
 MANIFEST, QUERIES, POSITIONS, RANKED = "manifest.json", "queries.jsonl", "positions.jsonl", "ranked.jsonl"
 CURVES, SUMMARY = "curves.json", "summary.json"
@@ -174,48 +173,22 @@ class PositionsWriter:
     """Appends to positions.jsonl and ranked.jsonl; a torn tail is cut off first.
 
     Args:
-        path: The run's folder.
+        path: The run's folder; the caller holds its lock.
+
+    Raises:
+        JournalError: If the disk refuses it.
     """
 
     def __init__(self, path: Path) -> None:
-        self._ranked = _AppendOnly(path / RANKED)
-        self._positions = _AppendOnly(path / POSITIONS)
+        self._ranked = LineFile(path / RANKED)
+        self._positions = LineFile(path / POSITIONS)
 
     def append(self, ranking: Ranking, positions: Positions) -> None:
         """Save a query's answer. The list goes first: a query with positions always has one."""
-        self._ranked.append(json_line(ranking))
-        self._positions.append(json_line(positions))
+        self._ranked.append_raw(json_line(ranking))
+        self._positions.append_raw(json_line(positions))
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """Sync and close."""
-        self._ranked.close()
-        self._positions.close()
-
-
-class _AppendOnly:
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        with disk(path):
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            held = path.read_bytes()
-            self._end = held.rfind(b"\n") + 1
-            if self._end < len(held):
-                os.ftruncate(self._fd, self._end)
-
-    def append(self, data: bytes) -> None:
-        with disk(self._path):
-            try:
-                written = 0
-                while written < len(data):
-                    written += os.pwrite(self._fd, data[written:], self._end + written)
-            except OSError:
-                os.ftruncate(self._fd, self._end)
-                raise
-        self._end += len(data)
-
-    def close(self) -> None:
-        try:
-            with disk(self._path):
-                os.fsync(self._fd)
-        finally:
-            os.close(self._fd)
+        await self._ranked.aclose()
+        await self._positions.aclose()

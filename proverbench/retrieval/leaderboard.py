@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from proverbench.retrieval.boards import boards_of
-from proverbench.retrieval.derive import derive
 from proverbench.retrieval.methodology import methodology_of
 from proverbench.retrieval.notices import banners_of, licence_notices
 from proverbench.retrieval.published import PublishedRow
@@ -52,7 +51,7 @@ def build_page(
 
 
 def _run_entry(run: RunData) -> dict[str, Any]:
-    summary, curves = derive(run.manifest, run.queries, run.positions)
+    summary, curves = run.derived
     return {
         "label": run.label,
         "system": run.manifest.system,

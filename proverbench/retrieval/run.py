@@ -80,4 +80,4 @@ async def _search(run: RetrievalRun, system: System, result: Result, on_answer: 
     except FatalEndpointError as exc:
         result.fatal = str(exc)
     finally:
-        writer.close()
+        await writer.aclose()

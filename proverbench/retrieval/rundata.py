@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from msgspec import UNSET
 
-from proverbench.retrieval.derive import service_cap
+from proverbench.retrieval.derive import derive, service_cap
 from proverbench.retrieval.records import GoldQuery, Positions, RunManifest
 from proverbench.retrieval.render import OWN_V1, modern_sha256
 
@@ -129,6 +130,11 @@ class RunData:
     def complete(self) -> bool:
         """Whether every query that counts is answered."""
         return all(query.dropped or query.id in self.positions for query in self.queries)
+
+    @cached_property
+    def derived(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Summary and curves, as in the run's folder."""
+        return derive(self.manifest, self.queries, self.positions)
 
     @property
     def service_cap(self) -> int | None:

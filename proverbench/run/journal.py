@@ -414,27 +414,27 @@ def writer(folder: Path) -> str | None:
         os.close(fd)
 
 
-class Journal:
-    """The one writer of a run's calls.jsonl.
+class LineFile:
+    """The one writer of a file of lines that only grows.
 
     Opening it cuts a torn last line off, so that the next record is never glued to it.
 
     Args:
-        folder: The run's folder; the caller holds its :class:`RunLock`.
+        path: The file; the caller holds the :class:`RunLock` of its folder.
 
     Raises:
         JournalError: If the file cannot be opened for writing.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / CALLS
+    def __init__(self, path: Path) -> None:
+        self.path = path
         with disk(self.path):
             self._fd = open_regular(self.path, os.O_RDWR | os.O_CREAT)
             try:
-                self._end = _end_of_last_line(self._fd)
+                self._end = end_of_last_line(self._fd)
                 if os.fstat(self._fd).st_size != self._end:
                     os.ftruncate(self._fd, self._end)
-                sync_folder(folder)
+                sync_folder(path.parent)
             except BaseException:
                 os.close(self._fd)
                 raise
@@ -443,13 +443,12 @@ class Journal:
         self._closing = asyncio.Event()
         self._syncing: asyncio.Task[None] | None = None
 
-    def append(self, line: Line) -> int:
-        """Append a whole line; returns its offset.
+    def append_raw(self, raw: bytes) -> int:
+        """Append a whole line, its line end included; returns its offset.
 
         Raises:
             JournalError: If the disk refuses it; what was written before is whole.
         """
-        raw = _encode(line) + b"\n"
         offset = self._end
         with disk(self.path):
             if self._sync_fault is not None:
@@ -532,6 +531,28 @@ class Journal:
                 os.close(fd)
 
 
+class Journal(LineFile):
+    """The one writer of a run's calls.jsonl.
+
+    Args:
+        folder: The run's folder; the caller holds its :class:`RunLock`.
+
+    Raises:
+        JournalError: If the file cannot be opened for writing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder / CALLS)
+
+    def append(self, line: Line) -> int:
+        """Append a whole line; returns its offset.
+
+        Raises:
+            JournalError: If the disk refuses it; what was written before is whole.
+        """
+        return self.append_raw(_encode(line) + b"\n")
+
+
 def sync_folder(folder: Path) -> None:
     """Make new names in a folder survive a power cut."""
     fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
@@ -597,7 +618,7 @@ def disk(path: Path) -> Iterator[None]:
         ) from exc
 
 
-def _end_of_last_line(fd: int) -> int:
+def end_of_last_line(fd: int) -> int:
     """Length of the file up to and with its last ``\\n``."""
     end = os.fstat(fd).st_size
     while end > 0:

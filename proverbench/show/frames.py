@@ -13,6 +13,7 @@ from proverbench.metrics.rates import Sums, exact_sums
 from proverbench.metrics.shown import shown_interval
 from proverbench.protocols.basic_v1 import decode_field
 from proverbench.records import CallLine, Extent, Judgment, Manifest, ProofRecord, Summary
+from proverbench.run.boards import Entry
 from proverbench.run.derive import UNANSWERED, Scored
 from proverbench.run.folder import RunFolder
 from proverbench.run.journal import storable
@@ -163,6 +164,11 @@ class LoadedRun:
         """The scores and counts of what is on disk now."""
         return self.scored.summary
 
+    @property
+    def entry(self) -> Entry:
+        """The run as one of several that stand side by side."""
+        return Entry(self.manifest, self.summary, self.folder.rows(), self.scored.arrays)
+
     @cached_property
     def scores(self) -> pd.DataFrame:
         """One row for each split and metric, with all that defends it; only complete splits have any."""
@@ -253,11 +259,10 @@ def _scores(manifest: Manifest, scored: Scored) -> Iterator[dict[str, Any]]:
 
 def _fraction(sums: Sums) -> dict[str, Any]:
     """Numerator and denominator of a rate; of a metric made of several, how it is made of them."""
-    parts = [f"{numerator}/{denominator}" for numerator, denominator in sums.rates]
-    if len(parts) > 1:
-        return {"formula": f"{sums.function}({', '.join(parts)})"}
+    if len(sums.rates) > 1:
+        return {"formula": str(sums)}
     numerator, denominator = sums.rates[0]
-    return {"numerator": numerator, "denominator": denominator, "formula": parts[0]}
+    return {"numerator": numerator, "denominator": denominator, "formula": str(sums)}
 
 
 def _shown(interval: Mapping[str, Any]) -> dict[str, Any]:

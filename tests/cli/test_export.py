@@ -75,11 +75,15 @@ def test_latex(command, saved):
     assert "\\toprule" in ended.out
     value = load(saved / "p1").summary.splits["all"].metrics["pessimistic"]
     row = next(line for line in ended.out.splitlines() if "m1-policy &" in line)
-    assert row.split(" & ")[1].startswith(f"{100 * value:.1f}")
+    assert row.split(" & ")[1:5] == ["m1-verifier", "24", "2", "2"]
+    assert row.split(" & ")[5].startswith(f"{100 * value:.1f}")
     assert row.endswith("\\\\")
     columns = re.search(r"\\begin{tabular}{(\w+)}", ended.out)[1]
     assert row.count("&") == len(columns) - 1
-    assert "$S=2$, $R=2$" in ended.out
+    assert "24 problems, S = 2, R = 2." in ended.out
+    assert re.search(r"% m1-policy: all pessimistic = \d+/48; ", ended.out)
+    assert "verifier (p1: m1-verifier (openai)" in ended.out  # said: another judge
+    assert "Meta bal.\\ F1" in ended.out  # v1 was graded
     assert "not comparable with published tables" in ended.out
 
 

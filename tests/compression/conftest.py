@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from proverbench.compression.authoring import Order, make_task
-from proverbench.compression.kernel import LeanKernel, Limits, find_library
+from proverbench.compression.kernel import LeanKernel, find_library
+from proverbench.compression.limits import Limits
 from proverbench.compression.tasks import Task
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "lean"

@@ -17,11 +17,14 @@ from proverbench.compression.bundle import (
     read_bundle,
     read_log,
     read_tokens,
+    track_of,
+    tracks_of,
     unpack,
     unpack_members,
 )
 from proverbench.compression.checking import Check, check_sources
 from proverbench.compression.hashing import sha256_hex
+from proverbench.compression.isolation import MEANS, UNSAFE
 from proverbench.compression.kernel import LeanKernel
 from proverbench.compression.receipts import (
     PARTS,
@@ -34,10 +37,11 @@ from proverbench.compression.receipts import (
     receipt_problems,
 )
 from proverbench.compression.tasks import Task
-from proverbench.compression.verifying import recheck, verify_bundle
+from proverbench.compression.verifying import verify_bundle
 from proverbench.errors import DataError
 
 Members = dict[str, bytes]
+TIME = "2026-01-02T03:04:05+00:00"
 
 
 @pytest.fixture(scope="session")
@@ -94,12 +98,41 @@ def test_an_invalid_check_is_not_packed(toy_task: Task, toy_sources: dict[str, b
 
 
 def test_a_track_has_a_budget(check: Check) -> None:
-    assert (
-        submission(unpack_members(pack(check, Extras(track="agent-120", minutes=120)), source="b"))["budget_minutes"]
-        == 120
-    )
-    with pytest.raises(DataError, match="track agent-60 allows 60"):
-        pack(check, Extras(track="agent-60", minutes=61))
+    packed = pack(check, Extras(kind="agent", track="agent-120", minutes=120))
+    assert submission(unpack_members(packed, source="b"))["budget_minutes"] == 120
+    for extras in ({"kind": "agent", "minutes": 61}, {"kind": "agent"}, {"kind": "record", "minutes": 9}):
+        with pytest.raises(DataError, match="track agent-60 is for agents within 60 minutes"):
+            Extras(track="agent-60", **extras)
+
+
+@pytest.mark.parametrize(
+    ("given", "minutes", "kind", "track", "counts"),
+    [
+        ("record", 5, "record", "open", ["open"]),
+        ("agent", None, "agent", "open", ["open"]),
+        ("agent", 0, "agent", "open", ["open"]),
+        ("agent", 60, "agent", "agent-60", ["open", "agent-60", "agent-120"]),
+        ("agent", 60.5, "agent", "agent-120", ["open", "agent-120"]),
+        ("agent", 121, "agent", "open", ["open"]),
+        ("agent-120", 30, "agent", "agent-120", ["open", "agent-60", "agent-120"]),
+    ],
+)
+def test_kinds_and_minutes_decide_the_tracks(
+    given: str, minutes: float | None, kind: str, track: str, counts: list[str]
+) -> None:
+    found = track_of(given, minutes)
+    assert found == (kind, track)
+    assert tracks_of(found[0], minutes) == counts
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\x1b[31m", "e\u0301", "a\u202eb", "a\u200bb", "x" * 101])
+def test_names_that_cannot_be_shown_are_refused_by_participant_and_verifier(data: bytes, name: str) -> None:
+    with pytest.raises(DataError, match="--agent"):
+        Extras(agent=name)
+    members = unpack_members(data, source="b")
+    relist(members, agent=name)
+    problems = unpack(pack_members(members), source="b").problems
+    assert [problem.split(":")[0] for problem in problems] == ["agent"]
 
 
 def change_source(members: Members) -> None:
@@ -151,7 +184,7 @@ def change_budget(members: Members) -> None:
         (add_member, "sources/Extra.lean: is not listed"),
         (remove_terms, "terms.ndjson: is missing"),
         (change_count, "count: submission.json says 5, its charges sum to 206"),
-        (change_budget, "budget: None minutes"),
+        (change_budget, "effort: track agent-60 is for agents within 60 minutes; this is: record, minutes 12.5"),
     ],
 )
 def test_each_change_is_named_without_running_anything(
@@ -218,7 +251,7 @@ def test_a_careful_forgery_is_found_by_checking_again(
     tamper(members)
     forged = pack_members(members)
     assert unpack(forged, source="b").problems == ()
-    outcome = recheck(forged)
+    outcome = verify_bundle(unpack(forged, source="b"))
     assert any(said in problem for problem in outcome["problems"]), outcome["problems"]
 
 
@@ -264,7 +297,7 @@ def test_logs_and_tokens(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def outcome(data: bytes, kernel: LeanKernel) -> dict[str, Any]:
-    return verify_bundle(data, unpack(data, source="b"), trusted_task=None)
+    return verify_bundle(unpack(data, source="b"))
 
 
 def test_verification_finds_the_same(outcome: dict[str, Any]) -> None:
@@ -272,17 +305,17 @@ def test_verification_finds_the_same(outcome: dict[str, Any]) -> None:
     assert outcome["verifier"]["task_source"] == "bundle"
 
 
-def test_verification_is_isolated_or_says_that_it_is_not(outcome: dict[str, Any]) -> None:
-    said = outcome["verifier"]["isolation"]
-    assert said.startswith(("isolated (user namespaces", "isolated (bubblewrap", "not isolated ("))
+def test_verification_says_how_it_was_isolated(data: bytes, outcome: dict[str, Any]) -> None:
+    assert outcome["verifier"]["isolation"] in MEANS
+    unsafe = verify_bundle(unpack(data, source="b"), isolation=UNSAFE)
+    assert (unsafe["verdict"], unsafe["verifier"]["isolation"]) == ("valid", "none")
 
 
 def test_another_task_than_the_organisers_is_refused(data: bytes, toy_task: Task) -> None:
-    bundle = unpack(data, source="b")
     other = replace(toy_task, sha256="0" * 64)
-    found = verify_bundle(data, bundle, trusted_task=other)
+    found = verify_bundle(unpack(data, source="b"), trusted=[other])
     assert found["verdict"] == "invalid"
-    assert "the one given is 0000" in found["problems"][0]
+    assert "those given are toy 0000" in found["problems"][0]
     assert found["count"] is None
 
 
@@ -305,7 +338,7 @@ def written(tmp_path: Path, content: dict[str, Any]) -> Path:
 
 def test_a_receipt_reads_back_and_is_sound(tmp_path: Path, parts: dict[str, Any], key: Ed25519PrivateKey) -> None:
     for private in (None, key):
-        receipt = make_receipt(parts, private)
+        receipt = make_receipt(parts, TIME, private)
         again = read_receipt(written(tmp_path, receipt.as_json()))
         assert again == receipt
         assert receipt_problems(again) == []
@@ -331,7 +364,7 @@ def test_a_receipt_reads_back_and_is_sound(tmp_path: Path, parts: dict[str, Any]
 def test_a_changed_part_is_named(
     tmp_path: Path, parts: dict[str, Any], key: Ed25519PrivateKey, signed: bool, part: str, field: str, value: Any
 ) -> None:
-    content = make_receipt(parts, key if signed else None).as_json()
+    content = make_receipt(parts, TIME, key if signed else None).as_json()
     content["parts"][part] = {**content["parts"][part], field: value}
     found = receipt_problems(read_receipt(written(tmp_path, content)))
     assert found == [f"{part}: changed after the receipt was made (its link in the chain does not match)"]
@@ -341,22 +374,45 @@ def test_a_changed_part_is_named(
 def test_a_receipt_made_anew_over_a_lie_loses_its_signature(
     tmp_path: Path, parts: dict[str, Any], key: Ed25519PrivateKey, part: str
 ) -> None:
-    signature = make_receipt(parts, key).as_json()["signature"]
-    parts[part]["lie"] = True
-    content = make_receipt(parts, None).as_json() | {"signature": signature}
-    assert receipt_problems(read_receipt(written(tmp_path, content))) == ["signature: does not match the root hash"]
+    signature = make_receipt(parts, TIME, key).as_json()["signature"]
+    first = next(iter(parts[part]))
+    parts[part][first] = ["a lie"] if first == "problems" else 5 if first == "count" else "a lie"
+    content = make_receipt(parts, TIME, None).as_json() | {"signature": signature}
+    assert receipt_problems(read_receipt(written(tmp_path, content))) == [
+        "signature: does not match what the receipt says"
+    ]
+
+
+def test_the_root_does_not_depend_on_the_time_but_the_signature_binds_it(
+    tmp_path: Path, parts: dict[str, Any], key: Ed25519PrivateKey
+) -> None:
+    receipt = make_receipt(parts, TIME, key)
+    later = make_receipt(parts, "2027-01-02T03:04:05+00:00", key)
+    assert receipt.root == later.root
+    content = receipt.as_json() | {"verified_at": later.verified_at}
+    assert receipt_problems(read_receipt(written(tmp_path, content))) == [
+        "signature: does not match what the receipt says"
+    ]
+
+
+def test_a_key_that_is_there_twice_is_no_receipt(tmp_path: Path, parts: dict[str, Any]) -> None:
+    text = json.dumps(make_receipt(parts, TIME, None).as_json())
+    path = tmp_path / "receipt.json"
+    path.write_text(text.replace('"count": 206', '"count": 1, "count": 206'))
+    with pytest.raises(DataError, match="a key is there twice"):
+        read_receipt(path)
 
 
 def test_who_signed_matters_when_asked(parts: dict[str, Any], key: Ed25519PrivateKey) -> None:
     ours = key.public_key().public_bytes_raw().hex()
-    assert receipt_problems(make_receipt(parts, key), trusted=ours) == []
+    assert receipt_problems(make_receipt(parts, TIME, key), trusted=ours) == []
     other = Ed25519PrivateKey.generate()
-    assert "not by the trusted key" in receipt_problems(make_receipt(parts, other), trusted=ours)[0]
-    assert "unsigned" in receipt_problems(make_receipt(parts, None), trusted=ours)[0]
+    assert "not by the trusted key" in receipt_problems(make_receipt(parts, TIME, other), trusted=ours)[0]
+    assert "unsigned" in receipt_problems(make_receipt(parts, TIME, None), trusted=ours)[0]
 
 
 def test_a_receipt_of_another_bundle_is_noticed(data: bytes, parts: dict[str, Any], check: Check) -> None:
-    receipt = make_receipt(parts, None)
+    receipt = make_receipt(parts, TIME, None)
     assert bundle_mismatches(receipt, unpack(data, source="b")) == []
     other = unpack(pack(check, Extras(agent="bob")), source="b")
     assert [problem.split(":")[0] for problem in bundle_mismatches(receipt, other)] == ["submission"]
@@ -367,14 +423,23 @@ def test_a_receipt_of_another_bundle_is_noticed(data: bytes, parts: dict[str, An
     [
         lambda content: content.pop("parts"),
         lambda content: content["parts"].pop("terms"),
-        lambda content: content.update(format=2),
+        lambda content: content.update(format=1),
+        lambda content: content.update(format=3),
+        lambda content: content.update(extra="x"),
+        lambda content: content["parts"]["task"].update(extra="x"),
+        lambda content: content["chain"].update(extra="x"),
+        lambda content: content.update(verified_at=5),
+        lambda content: content.update(signature={"algorithm": "RSA", "public_key": "0" * 64, "signature": "0" * 128}),
+        lambda content: content.update(signature={"algorithm": "Ed25519", "public_key": "0" * 64}),
+        lambda content: content["parts"]["submission"].update(kind="team"),
+        lambda content: content["parts"]["submission"].update(minutes=True),
         lambda content: content.update(root="0"),
         lambda content: content["parts"]["scores"].update(count="few"),
         lambda content: content["parts"]["verifier"].pop("isolation"),
     ],
 )
 def test_what_is_no_receipt(tmp_path: Path, parts: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> None:
-    content = json.loads(json.dumps(make_receipt(parts, None).as_json()))
+    content = json.loads(json.dumps(make_receipt(parts, TIME, None).as_json()))
     change(content)
     with pytest.raises(DataError):
         read_receipt(written(tmp_path, content))

@@ -6,9 +6,11 @@ import pytest
 
 from proverbench.compression.authoring import Order, make_task, write_task
 from proverbench.compression.building import read_header
-from proverbench.compression.checking import axioms_of, check_export, check_sources
+from proverbench.compression.checking import check_export, check_sources
 from proverbench.compression.export import read_export
-from proverbench.compression.kernel import LeanKernel, Limits, find_library
+from proverbench.compression.kernel import LeanKernel, find_library
+from proverbench.compression.limits import Limits
+from proverbench.compression.rules import axioms_of
 from proverbench.compression.tasks import Task, load_task, load_work, render_task, shipped_tasks, task_from_files
 from proverbench.errors import DataError
 
@@ -254,11 +256,17 @@ def test_only_editable_files_belong_into_work(toy_task: Task, tmp_path: Path) ->
 
 
 def test_all_faults_of_a_task_file_are_told_at_once(toy_task: Task) -> None:
-    toml = render_task(toy_task.spec).replace(b"format = 1", b"format = 9").replace(b'kind = "prelude"', b'kind = "x"')
+    toml = render_task(toy_task.spec).replace(b"format = 2", b"format = 9").replace(b'kind = "prelude"', b'kind = "x"')
     with pytest.raises(DataError) as caught:
         task_from_files(toml, toy_task.files, source="t")
     assert "format" in str(caught.value)
     assert "kind" in str(caught.value)
+
+
+def test_a_task_of_an_older_format_is_refused_with_what_to_do(toy_task: Task) -> None:
+    toml = render_task(toy_task.spec).replace(b"format = 2", b"format = 1")
+    with pytest.raises(DataError, match=r"format 1, .*make the task anew"):
+        task_from_files(toml, toy_task.files, source="t")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from proverbench.compression.cli import main
+from proverbench.compression.hashing import sha256_hex
 from proverbench.compression.kernel import LeanKernel
 from proverbench.compression.tasks import shipped_tasks
 
@@ -53,13 +54,16 @@ def test_the_whole_story(tmp_path: Path, lean_data: Path, kernel: LeanKernel) ->
     original = work.read_text()
     work.write_text(original.replace("(fun k ih => succ_congr _ k ih)", "(fun k ih => succ_congr _ n ih)"))
     assert "Toy.lean:" in run("check", "toy", cwd=tmp_path, code=1)
-    assert "only a valid version can be submitted" in run("submit", "toy", cwd=tmp_path, code=1)
+    assert "refusing to bundle an invalid submission" in run("submit", "toy", cwd=tmp_path, code=1)
     assert not (tmp_path / "submissions").exists()
     work.write_text(original.replace("(fun k ih => succ_congr _ k ih)", "(fun _ ih => congrArg MyNat.succ ih)"))
     found = json.loads(run("check", "toy", "--json", cwd=tmp_path))
     assert (found["verdict"], found["count"], found["original_count"]) == ("valid", 206, 254)
     submitted = run("submit", "toy", "--agent", "alice", "--track", "agent", "--minutes", 90, cwd=tmp_path)
-    bundle = submitted.split()[-1]
+    bundle = next((tmp_path / "submissions").glob("submission-*.tar.gz"))
+    assert f"ID        {sha256_hex(bundle.read_bytes())}" in submitted
+    assert "tracks    open, agent-120" in submitted
+    assert "pull request" in submitted
     public = run("keygen", "key.pem", cwd=tmp_path).split()[-1]
     verified = run("verify", bundle, "--task", "toy", "--key", "key.pem", cwd=tmp_path)
     assert "48 nodes fewer (18.9 %)" in verified
@@ -68,9 +72,14 @@ def test_the_whole_story(tmp_path: Path, lean_data: Path, kernel: LeanKernel) ->
     assert json.loads(receipt.read_text())["parts"]["submission"]["track"] == "agent-120"
     assert "verdict   valid" in run("verify", receipt, "--trust", public, cwd=tmp_path)
     assert "not by the trusted key" in run("verify", receipt, "--trust", "00" * 32, cwd=tmp_path, code=1)
-    table = run("rank", "submissions", "--trust", public, cwd=tmp_path)
-    assert table.splitlines()[2].split() == ["1", "alice", "1.00", "206", "(1)", "0"]
-    assert "no receipt to rank by" in run("rank", "submissions", "--trust", "00" * 32, cwd=tmp_path, code=1)
+    table = run("rank", "submissions", "--task", "toy", "--trust", public, cwd=tmp_path)
+    assert table.splitlines()[0] == "track open"
+    assert table.splitlines()[4].split() == ["1", "alice", "1.00", "206", "(1)", "0"]
+    assert "track agent-120" in table
+    assert "track agent-60" not in table
+    assert "no receipt has a place" in run("rank", "submissions", "--trust", public, cwd=tmp_path, code=1)
+    other = run("rank", "submissions", "--task", "toy", "--trust", "00" * 32, cwd=tmp_path, code=1)
+    assert "who is not trusted here" in other
 
 
 def test_verbose_says_what_each_declaration_pays(tmp_path: Path, kernel: LeanKernel) -> None:
@@ -83,7 +92,7 @@ def test_verbose_says_what_each_declaration_pays(tmp_path: Path, kernel: LeanKer
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (["check"], 2, "Missing argument 'TASK'"),
+        (["check"], 1, "refused: . is no task package"),
         (["check", "nowhere"], 1, "refused: nowhere is no task package"),
         (["check", "--spam", "x"], 2, "No such option"),
         (["new", "nowhere", "x"], 1, "no such folder, and no task of ours (boolean, group, list-append"),
@@ -92,9 +101,13 @@ def test_verbose_says_what_each_declaration_pays(tmp_path: Path, kernel: LeanKer
         (["rank", "nowhere"], 1, "no such file or folder"),
         (["rank"], 2, "Missing argument"),
         # Before the check, which takes long; it would say that there is no such task.
-        (["submit", "nowhere", "--track", "agent-60", "--minutes", "90"], 1, "--minutes 90: track agent-60 allows 60"),
-        (["submit", "nowhere", "--track", "agent", "--minutes", "121"], 1, "track agent-120 allows 120"),
-        (["submit", "nowhere", "--minutes", "nan"], 1, "--minutes nan: wanted a number of minutes"),
+        (
+            ["submit", "nowhere", "--track", "agent-60", "--minutes", "90"],
+            1,
+            "track agent-60 is for agents within 60 minutes",
+        ),
+        (["submit", "nowhere", "--track", "agent-120", "--minutes", "121"], 1, "this is: agent, minutes 121"),
+        (["submit", "nowhere", "--minutes", "nan"], 1, "minutes nan: wanted a number of minutes"),
         (["submit", "nowhere", "--agent", ""], 1, "--agent '': wanted 1 to 100 characters"),
         (["submit", "nowhere", "--agent", "a\x1b[31m"], 1, "--agent 'a\\x1b[31m': wanted 1 to 100 characters"),
     ],

@@ -7,7 +7,8 @@ import pytest
 
 from proverbench.compression.charges import charge
 from proverbench.compression.export import read_export, write_export
-from proverbench.compression.kernel import LeanKernel, Limits, StoppedError, find_library
+from proverbench.compression.kernel import LeanKernel, find_library
+from proverbench.compression.limits import Limits, StoppedError
 from proverbench.compression.olean import read_oleans
 from proverbench.compression.structure import check_structure
 from proverbench.errors import DataError
@@ -86,13 +87,11 @@ def test_time_stops_without_a_verdict(lean_data: Path, kernel: LeanKernel) -> No
         LeanKernel(library, Limits(time_s=0)).replay((lean_data / "toy.ndjson").read_bytes())
 
 
-def test_a_source_file_becomes_the_known_terms(
-    lean_data: Path, expected: dict[str, Any], kernel: LeanKernel, tmp_path: Path
-) -> None:
-    (tmp_path / "Toy.lean").write_bytes((lean_data / "toy.lean").read_bytes())
-    done = kernel.compile(tmp_path, tmp_path / "Toy.lean", tmp_path / "Toy.olean")
-    assert (done.ok, done.messages) == (True, ())
-    export, modules = read_oleans([("Toy", (tmp_path / "Toy.olean").read_bytes())])
+def test_a_source_file_becomes_the_known_terms(lean_data: Path, expected: dict[str, Any], kernel: LeanKernel) -> None:
+    done = kernel.compile("Toy.lean", {"Toy.lean": (lean_data / "toy.lean").read_bytes()})
+    assert done.messages == ()
+    assert done.olean is not None
+    export, modules = read_oleans([("Toy", done.olean)])
     assert modules[0].imports == ()
     assert not any(name.startswith("lc") for name in modules[0].constants), "unsafe axioms are left out"
     assert check_structure(export) == []
@@ -101,10 +100,9 @@ def test_a_source_file_becomes_the_known_terms(
         assert charge(export, case["targets"], case["background"]).count == case["N"]
 
 
-def test_an_error_of_the_compiler_has_its_place(kernel: LeanKernel, tmp_path: Path) -> None:
-    (tmp_path / "A.lean").write_text("prelude\ntheorem a : Prop := b\n")
-    done = kernel.compile(tmp_path, tmp_path / "A.lean", tmp_path / "A.olean")
-    assert not done.ok
+def test_an_error_of_the_compiler_has_its_place(kernel: LeanKernel) -> None:
+    done = kernel.compile("A.lean", {"A.lean": b"prelude\ntheorem a : Prop := b\n"})
+    assert done.olean is None
     assert any(message.startswith("A.lean:2:") and "`b`" in message for message in done.messages)
 
 

@@ -6,11 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proverbench.compression.ranking import Run, best_runs, rank
+from proverbench.compression.ranking import RankedTask, Run, best_runs, rank, rank_tracks
 
 
 def run(agent: str, task: str, count: int | None, submission: str = "") -> Run:
-    return Run(agent=agent, task=task, task_name=task.upper(), count=count, submission=submission, original_count=100)
+    return Run(agent=agent, task=task, count=count, submission=submission)
+
+
+TASKS = [RankedTask(task, task.upper(), 100, 90) for task in "st"]
 
 
 def test_a_worked_example() -> None:
@@ -26,29 +29,39 @@ def test_a_worked_example() -> None:
             run("c", "s", 20),
             run("c", "t", 5),
             run("d", "t", None),
-        ]
+            run("d", "t", None),
+            run("e", "elsewhere", 1),
+        ],
+        TASKS,
     )
-    assert ranking.tasks == {"s": "S", "t": "T"}
+    assert [task.name for task in ranking.tasks] == ["S", "T"]
     found = {
         line.agent: (line.average_rank, line.no_score, line.places["s"], line.places["t"]) for line in ranking.standings
     }
-    assert found == {"a": (2.0, 1, 1, 3), "b": (2.75, 1, 2.5, 3), "c": (1.75, 0, 2.5, 1), "d": (3.5, 2, 4, 3)}
+    assert found == {"a": (2.0, 0, 1, 3), "b": (2.75, 0, 2.5, 3), "c": (1.75, 0, 2.5, 1), "d": (3.5, 2, 4, 3)}
     assert [line.agent for line in ranking.standings] == ["c", "a", "b", "d"]
     assert ranking.standings[1].counts == {"s": 10, "t": None}
 
 
 def test_one_agent() -> None:
-    (line,) = rank([run("a", "s", None)]).standings
+    (line,) = rank([run("a", "s", None)], TASKS[:1]).standings
     assert (line.average_rank, line.no_score) == (1.0, 1)
 
 
-def test_tasks_that_count() -> None:
-    runs = [run("a", "s", 3), run("b", "forged", None)]
-    assert rank(runs).tasks == {"s": "S"}
-    assert [line.no_score for line in rank(runs).standings] == [0, 1]
-    chosen = rank(runs, {"s": "S", "t": "T"})
-    assert [line.no_score for line in chosen.standings] == [1, 2]
-    assert chosen.originals == {"s": 100, "t": None}
+def test_the_set_of_tasks_decides_the_columns_and_the_average() -> None:
+    runs = [run("a", "s", 3), run("b", "forged", 1)]
+    ranking = rank(runs, TASKS)
+    assert [line.agent for line in ranking.standings] == ["a"]
+    assert ranking.standings[0].counts == {"s": 3, "t": None}
+
+
+def test_each_track_has_its_table() -> None:
+    fast = Run("a", "s", 9, "x", ("open", "agent-60", "agent-120"))
+    any_means = Run("b", "s", 7, "y")
+    tables = rank_tracks([fast, any_means], TASKS[:1])
+    found = {track: [line.agent for line in table.standings] for track, table in tables.items()}
+    assert found == {"open": ["b", "a"], "agent-60": ["a"], "agent-120": ["a"]}
+    assert list(rank_tracks([any_means], TASKS)) == ["open"]
 
 
 def test_the_best_run_of_a_task() -> None:
@@ -63,9 +76,9 @@ runs = st.lists(
 
 @given(runs)
 def test_places_of_a_task_add_up(given_runs: list[Run]) -> None:
-    ranking = rank(given_runs)
+    ranking = rank(given_runs, TASKS)
     agents = len(ranking.standings)
-    for task in ranking.tasks:
+    for task in (task.sha256 for task in ranking.tasks):
         assert sum(line.places[task] for line in ranking.standings) == pytest.approx(agents * (agents + 1) / 2)
 
 
@@ -73,13 +86,13 @@ def test_places_of_a_task_add_up(given_runs: list[Run]) -> None:
 def test_the_order_of_receipts_does_not_matter(given_runs: list[Run], chance: random.Random) -> None:
     shuffled = list(given_runs)
     chance.shuffle(shuffled)
-    assert rank(shuffled) == rank(given_runs)
+    assert rank(shuffled, TASKS) == rank(given_runs, TASKS)
 
 
 @given(runs)
 def test_fewer_nodes_never_rank_lower(given_runs: list[Run]) -> None:
-    ranking = rank(given_runs)
-    for task in ranking.tasks:
+    ranking = rank(given_runs, TASKS)
+    for task in (task.sha256 for task in ranking.tasks):
         scored = [(line.counts[task], line.places[task]) for line in ranking.standings]
         known = sorted((count, place) for count, place in scored if count is not None)
         assert [place for _, place in known] == sorted(place for _, place in known)

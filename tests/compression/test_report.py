@@ -11,9 +11,10 @@ import pytest
 
 from proverbench.compression.charges import charge
 from proverbench.compression.checking import check_sources
+from proverbench.compression.collecting import Apart
 from proverbench.compression.export import APP, BVAR, CONST, KIND_NAMES, SORT, Axiom, Builder, Theorem, read_export
 from proverbench.compression.kernel import LeanKernel
-from proverbench.compression.ranking import Run, rank
+from proverbench.compression.ranking import RankedTask, Run, rank_tracks
 from proverbench.compression.reporting import render_report, view_check
 from proverbench.compression.tasks import Task
 from proverbench.compression.viewing import view_charge
@@ -74,8 +75,9 @@ def test_the_page_holds_everything_and_runs_nothing_else(
 ) -> None:
     check = check_sources(toy_task, shorter, kernel)
     hostile = "<img src=x onerror=alert(1)></script>"
-    ranking = rank([Run(hostile, "s", "toy", 206, "x", 254), Run("b", "s", "toy", None, "y", 254)])
-    page = render_report(ranking, [view_check(check, hostile)])
+    tasks = [RankedTask("s", "toy", 254, 240)]
+    tables = rank_tracks([Run(hostile, "s", 206, "x"), Run("b", "s", None, "y")], tasks)
+    page = render_report(tables, [Apart("r.json", hostile)], [view_check(check, hostile)])
     assert hostile not in page
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
     assert policy is not None
@@ -83,7 +85,10 @@ def test_the_page_holds_everything_and_runs_nothing_else(
     packed = re.search(r'id="model">([^<]+)<', page)
     assert packed is not None
     model = json.loads(gzip.decompress(base64.b64decode(packed[1])))
-    assert model["ranking"]["agents"][0] == {
+    (table,) = model["rankings"]
+    assert (table["track"], table["tasks"][0]["original"], table["tasks"][0]["sharing"]) == ("open", 254, 240)
+    assert model["apart"][0]["reason"] == hostile
+    assert table["agents"][0] == {
         "agent": hostile,
         "average": 1.0,
         "no_score": 0,

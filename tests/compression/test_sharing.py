@@ -175,7 +175,7 @@ def test_a_proof_of_two_to_the_sixty_nodes_becomes_short(kernel: LeanKernel) -> 
     assert shared.lets >= 59
 
 
-def test_equal_looking_terms_in_other_scopes_or_at_other_levels_stay_apart(kernel: LeanKernel, tmp_path: Path) -> None:
+def test_equal_looking_terms_in_other_scopes_or_at_other_levels_stay_apart(kernel: LeanKernel) -> None:
     """``g (g x)`` below two binders means two things; ``id.{1} T`` is not ``id.{2} Type``."""
     source = """prelude
 set_option linter.all false
@@ -192,10 +192,9 @@ theorem scopes (g h : T → T) : All (T → T) (T → T) (T → T) :=
 theorem levels : All T Type (All T T T) :=
   All.mk (id (id T.mk)) (id (id T)) (All.mk (id T.mk) (id (id T.mk)) (id (id (id T.mk))))
 """
-    (tmp_path / "A.lean").write_text(source)
-    done = kernel.compile(tmp_path, tmp_path / "A.lean", tmp_path / "A.olean")
-    assert done.ok, done.messages
-    export, _ = read_oleans([("A", (tmp_path / "A.olean").read_bytes())])
+    done = kernel.compile("A.lean", {"A.lean": source.encode()})
+    assert done.olean is not None, done.messages
+    export, _ = read_oleans([("A", done.olean)])
     both = share(export, ["scopes", "levels"], [], kernel)
     for shared in (both.everything, both.paying):
         assert shared.problems == ()

@@ -257,3 +257,267 @@ async def test_a_long_call_that_is_not_refused_at_once_lets_the_limit_grow(monke
     assert limiter.state.concurrency == 6
     running[1].accept()  # counted once
     assert limiter._limit == pytest.approx(6 + 5 / 6, abs=0.1)
+
+
+# ---------------------------------------------------------------- slots
+
+
+async def _turns(n=3):
+    for _ in range(n):
+        await asyncio.sleep(0)
+
+
+async def test_a_lower_priority_goes_first_then_who_came_first():
+    limiter, _ = _limiter(1)
+    await limiter.acquire(0)
+    order = []
+
+    async def wait(priority, name):
+        await limiter.acquire(priority)
+        order.append(name)
+
+    asked = [(3, "policy"), (1, "judge"), (1, "second judge"), (0, "first")]
+    waiting = [asyncio.create_task(wait(*one)) for one in asked]
+    await _turns()
+    assert limiter.waiting == 4
+    for count in range(4):
+        assert len(order) == count
+        limiter.release()
+        await _turns()
+    assert order == ["first", "judge", "second judge", "policy"]
+    assert (limiter.waiting, limiter.state.in_flight) == (0, 1)
+    await asyncio.gather(*waiting)
+
+
+async def test_nobody_passes_who_waits():
+    limiter, clock = _limiter(2)
+    limiter.pause(1)
+    first = asyncio.create_task(limiter.acquire(3))
+    await _turns()
+    clock.now += 2  # a slot could be given now, but the alarm has not rung
+    second = asyncio.create_task(limiter.acquire(3))
+    await _turns()
+    assert first.done()
+    await asyncio.gather(first, second)
+    assert limiter.state.in_flight == 2
+    limiter.aclose()
+
+
+async def test_as_many_slots_as_the_limit_and_no_more():
+    limiter, _ = _limiter(3)
+    await _fill(limiter, 3)
+    waiting = asyncio.create_task(limiter.acquire(0))
+    await _turns()
+    assert not waiting.done()
+    limiter.release()
+    await asyncio.wait_for(waiting, 60)
+    assert limiter.state.in_flight == 3
+
+
+async def test_a_stopped_limiter_holds_nobody():
+    limiter, _ = _limiter(1, requests_per_minute=1)
+    await limiter.acquire(0)
+    waiting = [asyncio.create_task(limiter.acquire(0)) for _ in range(3)]
+    await _turns()
+    limiter.stop()
+    await asyncio.wait_for(asyncio.gather(*waiting), 60)
+    await asyncio.wait_for(limiter.acquire(0), 60)
+    limiter.aclose()
+
+
+@pytest.mark.parametrize(("asked", "given"), [(1, 1), (299, 299), (300, 300), (301, 300), (86_400, 300)])
+def test_the_longest_pause_is_five_minutes(asked, given):
+    limiter, clock = _limiter(1)
+    limiter.pause(asked)
+    assert limiter.state.paused_until == clock.now + given
+
+
+def test_a_shorter_pause_ends_no_longer_one():
+    limiter, clock = _limiter(1)
+    limiter.pause(60)
+    limiter.pause(5)
+    assert limiter.state.paused_until == clock.now + 60
+
+
+@pytest.mark.parametrize(
+    ("remaining", "reset_s", "paused"),
+    [(0, 7.0, True), (-1, 7.0, True), (1, 7.0, False), (0, 0.0, False), (0, -1.0, False)],
+)
+def test_an_allowance_that_is_used_up_pauses_until_its_reset(remaining, reset_s, paused):
+    limiter, clock = _limiter(1)
+    limiter.observe(Quota(remaining, reset_s))
+    assert limiter.state.paused_until == (clock.now + 7 if paused else 0.0)
+
+
+# ---------------------------------------------------------------- the way down and back
+
+
+def test_one_refusal_costs_half_a_slot_and_a_round_of_answers_gives_it_back():
+    limiter, _ = _limiter(10)
+    limiter.overloaded(None, attempt=1)
+    assert limiter._limit == 9.5
+    assert limiter.state.concurrency == 9
+    limiter.accepted()
+    assert 9.5 < limiter._limit <= 10
+    for _ in range(50):
+        limiter.accepted()
+    assert limiter._limit == 10  # never above the ceiling
+
+
+@pytest.mark.parametrize(
+    ("attempts", "paused"), [((1, 2), False), ((1, 2, 3), True), ((1, 2, 9), False), ((3, 1, 2), True)]
+)
+def test_a_hint_holds_everyone_only_after_three_refusals_side_by_side(attempts, paused):
+    limiter, clock = _limiter(9)
+    for attempt in attempts:
+        limiter.overloaded(5.0, attempt=attempt)
+    assert limiter.state.paused_until == (clock.now + 5 if paused else 0.0)
+
+
+def test_without_a_hint_nobody_pauses_and_an_answer_starts_the_count_anew():
+    limiter, _ = _limiter(9)
+    for attempt in range(9):
+        limiter.overloaded(None, attempt=attempt)
+    assert limiter.state.paused_until == 0.0
+    other, _ = _limiter(9)
+    for attempt in range(6):
+        other.overloaded(5.0, attempt=attempt)
+        if attempt % 2:
+            other.accepted()
+    assert other.state.paused_until == 0.0
+
+
+def test_an_attempt_that_began_long_ago_says_nothing_of_now():
+    limiter, _ = _limiter(9)
+    for attempt in (1000, 1001, 1):
+        limiter.overloaded(5.0, attempt=attempt)
+    assert limiter.state.paused_until == 0.0
+
+
+async def test_an_attempt_is_watched_only_while_the_limit_is_lowered():
+    limiter, _ = _limiter(4)
+    assert limiter.watch() is None
+    limiter.overloaded(None, attempt=1)
+    watch = limiter.watch()
+    assert watch is not None
+    lowered = limiter._limit
+    watch.accept()
+    raised = limiter._limit
+    assert raised > lowered
+    watch.accept()  # counted once
+    assert limiter._limit == raised
+    limiter.overloaded(None, attempt=2)
+    forgotten = limiter.watch()
+    assert forgotten is not None
+    forgotten.cancel()
+    lowered = limiter._limit
+    forgotten.accept()
+    assert limiter._limit == lowered
+
+
+# ---------------------------------------------------------------- another part of shared limits
+
+
+async def test_another_part_of_the_limits():
+    limiter, _ = _limiter(4)
+    await _fill(limiter, 4)
+    waiting = asyncio.create_task(limiter.acquire(0))
+    await _turns()
+    limiter.resize(2)
+    assert (limiter.ceiling, limiter.state.concurrency) == (2, 2)
+    limiter.release()  # 3 in flight, 2 allowed
+    await _turns()
+    assert not waiting.done()
+    limiter.resize(6)
+    await asyncio.wait_for(waiting, 60)
+    assert (limiter.state.in_flight, limiter.state.concurrency) == (4, 6)
+
+
+def test_a_lowered_limit_stays_lowered_when_the_part_grows():
+    limiter, _ = _limiter(8)
+    for _ in range(8):
+        limiter.overloaded(None, attempt=1)
+    assert limiter._limit == 4
+    limiter.resize(16)
+    assert limiter._limit == 4
+    limiter.resize(2)
+    assert limiter._limit == 2
+    for _ in range(3):
+        limiter.accepted()
+    assert limiter._limit == 2
+
+
+async def test_no_slot_at_all():
+    limiter, _ = _limiter(2)
+    limiter.resize(0)
+    waiting = asyncio.create_task(limiter.acquire(0))
+    await _turns()
+    assert not waiting.done()
+    limiter.resize(1)
+    await asyncio.wait_for(waiting, 60)
+
+
+# ---------------------------------------------------------------- allowances a minute
+
+
+def test_a_second_of_the_allowance_can_be_spent_at_once():
+    clock = Clock()
+    bucket = Bucket(600, clock)
+    assert [bucket.wait_s() for _ in range(10) if bucket.take() == 0.0] == [0.0] * 9 + [pytest.approx(60 / 591)]
+    clock.now += 1000
+    assert bucket.wait_s(10) == 0.0
+    assert bucket.wait_s(11) == 0.0  # a full bucket is enough for more than it holds
+    bucket.take(10)
+    assert bucket.wait_s(1) == pytest.approx(60 / 591)
+
+
+def test_slow_allowances_hold_one():
+    clock = Clock()
+    bucket = Bucket(1, clock)
+    assert bucket.take() == 0.0
+    assert bucket.wait_s() == pytest.approx(60)
+
+
+def test_what_was_taken_too_much_may_be_spent_up_to_a_minutes_worth():
+    clock = Clock()
+    bucket = Bucket(60, clock)  # one a second
+    bucket.take(31)
+    bucket.settle(-30)  # it was one
+    assert bucket.wait_s() == pytest.approx(1)
+    bucket.settle(5)  # it was six
+    assert bucket.wait_s() == pytest.approx(6)
+    clock.now += 60
+    bucket.settle(-1000)
+    assert bucket.take(60) == 0.0
+    assert bucket.wait_s() == pytest.approx(1)
+
+
+def test_another_rate_costs_what_was_there_and_one_more():
+    clock = Clock()
+    bucket = Bucket(600, clock)
+    bucket.resize(600)
+    assert bucket.wait_s(10) == 0.0  # the same rate: nothing happened
+    bucket.resize(1200)
+    assert bucket.wait_s() == pytest.approx(60 / 1181)
+    owing = Bucket(60, clock)
+    owing.take(11)
+    owing.resize(120)
+    assert owing.wait_s() == pytest.approx((10 + 1 + 1) * 60 / 119)
+
+
+async def test_a_limiter_passes_its_allowance_on():
+    limiter, _ = _limiter(100, requests_per_minute=600)
+    await _fill(limiter, 10)
+    limiter.resize(100, 60)
+    waiting = asyncio.create_task(limiter.acquire(0))
+    await _turns()
+    assert not waiting.done()
+    assert limiter._requests.wait_s() == pytest.approx(2)
+    limiter.refund()
+    assert limiter._requests.wait_s() == pytest.approx(1)
+    waiting.cancel()
+    limiter.aclose()
+    without, _ = _limiter(1)
+    without.refund()
+    without.resize(1, 60)
+    await asyncio.wait_for(without.acquire(0), 60)

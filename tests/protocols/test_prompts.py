@@ -89,7 +89,26 @@ _NAMES = r"assessment|errors|first_error_step|level|reviewer_comment|first_fatal
 def slow_neutralise(text: str, where: str) -> tuple[str, int]:
     names = _NAMES if where == "meta" else rf"step\d*|think|{_NAMES}"
     tag = rf"<\s*/?\s*(?:{names})(?:\s+[^<>]{{0,200}})?\s*/?>|<\|[^<>|]{{1,64}}\|>"
-    return re.subn(tag, lambda match: "&lt;" + match[0][1:], text, flags=re.IGNORECASE)
+    count = 0
+    while match := re.search(tag, text, flags=re.IGNORECASE):
+        text = text[: match.start()] + "&lt;" + text[match.start() + 1 :]
+        count += 1
+    return text, count
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "count"),
+    [
+        pytest.param("<|<step |>", "&lt;|&lt;step |>", 2, id="token-around-tag"),
+        pytest.param("<step <step <step >", "&lt;step &lt;step &lt;step >", 3, id="tag-in-tag"),
+        pytest.param("<think <|a|>>", "&lt;think &lt;|a|>>", 2, id="tag-around-token"),
+        # A tag holds 200 characters: 22 times "&lt;step ", and itself.
+        pytest.param("<step " * 99 + ">", "<step " * 76 + "&lt;step " * 23 + ">", 23, id="as-deep-as-a-tag-is-long"),
+    ],
+)
+def test_neutralise_reaches_its_fixed_point(text: str, shown: str, count: int) -> None:
+    assert neutralise(text) == (shown, count)
+    assert neutralise(shown) == (shown, 0)
 
 
 PIECES = ["<", "<", "<", ">", ">", "/", "|", "<|", "|>", "step", "Step", "ſtep", "12", "١", "think", "thinK", "errors"]
@@ -114,6 +133,8 @@ def test_neutralise_loses_nothing_and_leaves_no_tag(text: str) -> None:
 
 UNITS = [
     "<",
+    "<|<step |>",
+    "<step <step <step <step >",
     "<step",
     "< ",
     "<step ",

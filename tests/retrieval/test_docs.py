@@ -31,7 +31,15 @@ def test_every_metric_is_defined_once() -> None:
 def test_every_task_system_and_command_is_described() -> None:
     assert first_cells(GUIDE, "Tasks and files") >= set(TASKS)
     assert first_cells(GUIDE, "Systems") >= set(KINDS)
-    assert first_cells(GUIDE, "Commands") == {"run", "score", "report", "compare", "systems", "data validate"}
+    assert first_cells(GUIDE, "Commands") == {
+        "run",
+        "score",
+        "report",
+        "compare",
+        "systems",
+        "data fetch",
+        "data validate",
+    }
     assert set(main.commands) == {"run", "score", "report", "compare", "systems", "data"}
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from proverbench import load, score_verifier
 from proverbench.errors import DataError
-from proverbench.inputs.data import load_labels, load_proofs
+from proverbench.inputs.data import load_proofs
+from proverbench.people.labels import read_labels
 from proverbench.protocols.prompts import NOT_LOCATED, Template, render_meta
 from proverbench.records import Annotation, Judgment, ProofRecord, Verdict
 from tests.support import proof_rows, write_config, write_rows
@@ -72,7 +73,8 @@ class TestData:
     def test_a_sheet_may_be_filled_so(self, tmp_path):
         made = rows(2)
         made[0]["annotation"] |= {"verdict": None}
-        assert [proof.is_correct for proof in load_labels(write_rows(tmp_path / "s.jsonl", made)).rows] == [False]
+        read = read_labels(write_rows(tmp_path / "s.jsonl", made))
+        assert list(read.correct().values()) == [False]
 
 
 VECTOR = next(

@@ -20,23 +20,40 @@
         key: `task-${at}`,
         label: task.label,
         numeric: true,
-        title: `${count(task.original ?? 0)} nodes in the original; in brackets the place`,
+        title: `${count(task.original)} nodes in the original; in brackets the place`,
         value: (row) => row.counts[at],
         show: (row) => cell(row, at),
       })),
-      { key: "no_score", label: "No score", numeric: true, title: "Tasks without a verified run" },
+      { key: "no_score", label: "No score", numeric: true, title: "Runs without a verified score" },
     ];
     return h(
       "section",
       null,
-      h("h2", null, "Ranking"),
+      h("h2", null, `Track ${data.track}`),
       h(
         "p",
         null,
         "Kernel nodes of each agent’s best verified run; fewer is better. In brackets its place: agents that tie share the mean of the places they fill, and so do all without a verified run, at the end.",
       ),
-      PB.table({ caption: "Agents by average rank", columns, rows: data.agents }),
+      PB.table({ caption: `Agents on ${data.track} by average rank`, columns, rows: data.agents }),
+      h(
+        "p",
+        null,
+        "For reference, no participants: ",
+        data.tasks.map((task) => `${task.label}: original ${count(task.original)}, automatic sharing ${count(task.sharing)}`).join("; "),
+        ".",
+      ),
     );
+  }
+
+  function apart(items) {
+    const columns = [
+      { key: "receipt", label: "Receipt" },
+      { key: "agent", label: "Agent" },
+      { key: "task", label: "Task" },
+      { key: "reason", label: "Why it has no place" },
+    ];
+    return h("section", null, h("h2", null, "Receipts without a place"), PB.table({ caption: "Receipts without a place", columns, rows: items }));
   }
 
   // ------------------------------------------------------------ term viewer
@@ -149,5 +166,5 @@
   }
 
   PB.bar({ links: [] });
-  main.replaceChildren(...[model.ranking ? ranking(model.ranking) : null, model.views.length ? views() : null].filter(Boolean));
+  main.replaceChildren(...[...model.rankings.map(ranking), model.apart.length ? apart(model.apart) : null, model.views.length ? views() : null].filter(Boolean));
 })();

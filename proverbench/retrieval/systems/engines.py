@@ -164,6 +164,8 @@ class _EngineEndpoint:
         self._window = window
         self._redact = access.redact
         self._at_most: int | None = None
+        self.took_s = 0.0
+        """Of the last answer, without the wait for the window."""
         self._transport = _GetTransport(
             self._base_url + self._path,
             {**({"Authorization": f"Bearer {access.key}"} if access.key else {}), **access.headers},
@@ -179,8 +181,11 @@ class _EngineEndpoint:
             self._lower(wanted)
             async with self._window.slot():
                 try:
+                    began = time.monotonic()
                     async with asyncio.timeout(self._timeout_s):
-                        return await self._ask(wanted)
+                        reply = await self._ask(wanted)
+                    self.took_s = time.monotonic() - began
+                    return reply
                 except TimeoutError:
                     raise AttemptTimeoutError(f"no answer within {self._timeout_s:g} s", kind="timeout") from None
                 except _TooManyResultsError as exc:
@@ -266,8 +271,9 @@ class EngineSystem:
             clock=clock,
             sleep=sleep,
         )
+        self._endpoint = _EngineEndpoint(engine, settings, access, window)
         self._caller = EndpointCaller(
-            _EngineEndpoint(engine, settings, access, window),
+            self._endpoint,
             name=engine.name,
             concurrency=1,
             max_retries=settings.max_retries,
@@ -293,7 +299,6 @@ class EngineSystem:
             body = self._answers.read(request)
             took: float | UnsetType = UNSET
             if body is None:
-                began = time.monotonic()
                 await self._caller.acquire(Priority.POLICY)
                 outcome = await self._caller.call(
                     Request(role="engine", prompt=json.dumps(request), key=f"engine/{query.id}/0/0")
@@ -303,7 +308,7 @@ class EngineSystem:
                     continue
                 body = outcome.reply.text
                 self._answers.write(request, body)
-                took = time.monotonic() - began
+                took = self._endpoint.took_s
             yield Ranking(query.id, self._engine.names(json.loads(body))[:k], took)
 
     def notes(self) -> list[str]:

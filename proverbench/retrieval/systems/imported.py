@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from proverbench.errors import ConfigError, DataError
+from proverbench.errors import ConfigError, DataError, FatalEndpointError
 from proverbench.retrieval.records import GoldQuery
 from proverbench.retrieval.settings import VectorSettings
 from proverbench.retrieval.subsets import load_subset
@@ -47,6 +47,7 @@ class ImportedVectors:
         self._path = Path(settings.path)
         mapped = open_matrix(self._path)
         self.view = VectorView(mapped, self._rows(len(mapped)), scale_of(self._path, mapped))
+        self.of_queries = None if settings.queries is None else self._open_queries()
 
     def _rows(self, n_rows: int) -> NDArray[np.int64]:
         """Return the row of each document."""
@@ -72,11 +73,12 @@ class ImportedVectors:
         }
 
     def queries(self, queries: Sequence[GoldQuery]) -> VectorView:
-        """Return the vectors of ``queries`` from their file.
+        """Return the vectors of ``queries`` from their file."""
+        assert self.of_queries is not None
+        view, row_of = self.of_queries
+        return VectorView(view.mapped, np.array([row_of[query.id] for query in queries]), view.scale)
 
-        Raises:
-            DataError: If one has no vector.
-        """
+    def _open_queries(self) -> tuple[VectorView, dict[str, int]]:
         assert self.settings.queries is not None
         assert self.settings.query_ids is not None
         path = Path(self.settings.queries)
@@ -84,9 +86,11 @@ class ImportedVectors:
         row_of = {query_id: row for row, query_id in enumerate(load_subset(Path(self.settings.query_ids)))}
         if len(row_of) != len(mapped):
             raise DataError(f"{path}: has {len(mapped)} rows, {self.settings.query_ids} {len(row_of)} ids")
-        if missing := [query.id for query in queries if query.id not in row_of]:
+        if missing := [query_id for query_id in self.context.query_ids if query_id not in row_of]:
             raise DataError(f"{path}: {len(missing)} queries have no vector; the first is {missing[0]!r}")
-        return VectorView(mapped, np.array([row_of[query.id] for query in queries]), scale_of(path, mapped))
+        if mapped.shape[1] != self.view.mapped.shape[1]:
+            raise DataError(f"{path}: {_unlike(mapped.shape[1], self.view.mapped.shape[1])}")
+        return VectorView(mapped, np.arange(len(mapped)), scale_of(path, mapped)), row_of
 
 
 class ImportedSystem:
@@ -121,7 +125,7 @@ class ImportedSystem:
         """Get the queries' vectors, then search.
 
         Raises:
-            DataError: If they are of another dimension than the documents'.
+            FatalEndpointError: If the model's are of another dimension than the documents'.
         """
         context = self._vectors.context
         try:
@@ -130,7 +134,7 @@ class ImportedSystem:
             return
         dims = vectors.mapped.shape[1], self._vectors.view.mapped.shape[1]
         if dims[0] != dims[1]:
-            raise DataError(f"{self.spec}: queries have {dims[0]} dimensions, documents {dims[1]}; not the same model")
+            raise FatalEndpointError(_unlike(*dims), kind="dimensions")
         async for outcome in search_vectors(context, queries, vectors, self._vectors.view, k):
             yield outcome
 
@@ -149,6 +153,10 @@ class ImportedSystem:
         """Release the query model."""
         if self._embedder is not None:
             await self._embedder.aclose()
+
+
+def _unlike(queries: int, documents: int) -> str:
+    return f"queries have {queries} dimensions, documents {documents}; they are not of the same model"
 
 
 def open_matrix(path: Path) -> Vectors:

@@ -12,9 +12,10 @@ from proverbench.errors import UserInputError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from proverbench.run.boards import Boards
     from proverbench.show.frames import LoadedRun
 
-Option = Literal["tables", "splits", "metrics", "choose", "seed"]
+Option = Literal["tables", "splits", "metrics", "choose", "seed", "simple"]
 """Options of `proverbench export` that mean something to some formats only."""
 
 TABLES = ("scores", "proofs", "judgments", "calls")
@@ -40,6 +41,8 @@ class Request:
     choose: int | None = None
     """How many proofs; all if None."""
     seed: int = 0
+    simple: bool = False
+    """Whether the choice is one simple random draw instead of one stratified by what the judge said."""
 
     @cached_property
     def loaded(self) -> "dict[str, LoadedRun]":
@@ -53,8 +56,24 @@ class Request:
 
         return {name: load(path) for name, path in zip(names_of(self.runs), self.runs, strict=True)}
 
+    @cached_property
+    def boards(self) -> "Boards":
+        """Which of the runs may stand in one table."""
+        from proverbench.run.boards import boards_of
+
+        return boards_of({name: run.entry for name, run in self.loaded.items()})
+
+    def notes(self) -> list[str]:
+        """What must be said of several runs that are exported together: why they stand apart, and what differs."""
+        tasks = dict.fromkeys(board.task for board in self.boards.boards)
+        apart = [sentence for task in tasks for sentence in self.boards.sentences(task)]
+        return [*apart, *(note for board in self.boards.boards if len(board.runs) > 1 for note in board.notes)]
+
     def frames(self) -> "dict[str, pd.DataFrame]":
-        """The wanted tables of all runs, one under another, with the run's name in the first column."""
+        """The wanted tables of all runs, one under another, with the run's name in the first column.
+
+        Scores also have ``board``, runs of one number being those that may stand in one table, and ``differs``.
+        """
         import pandas as pd
 
         from proverbench.show.frames import TABLES
@@ -64,8 +83,13 @@ class Request:
             frames = []
             for run_name, run in self.loaded.items():
                 frame = TABLES[name](run)
-                names_column = pd.Series(run_name, index=frame.index, dtype="string", name="run")
-                frames.append(pd.concat([names_column, frame], axis=1))
+                beside = [pd.Series(run_name, index=frame.index, dtype="string", name="run")]
+                if name == "scores":
+                    board = self.boards.of(run_name)
+                    notes = " | ".join(self.boards.boards[board - 1].notes) or pd.NA
+                    beside.append(pd.Series(board, index=frame.index, dtype="Int64", name="board"))
+                    beside.append(pd.Series(notes, index=frame.index, dtype="string", name="differs"))
+                frames.append(pd.concat([*beside, frame], axis=1))
             joined[name] = pd.concat(frames, ignore_index=True)
         return joined
 

@@ -23,7 +23,7 @@ def write(request: Request) -> Iterator[str]:
             raise UserInputError(f"--split {split}: no run has it; there are {', '.join(there)}")
     for metric in request.metrics:
         known_metric(metric)
-    made = latex_table(request.loaded, splits=request.splits, metrics=request.metrics)
+    made = latex_table(request.loaded, request.boards, splits=request.splits, metrics=request.metrics)
     if request.output == SCREEN:
         yield made.removesuffix("\n")
         return
@@ -36,7 +36,7 @@ def write(request: Request) -> Iterator[str]:
 LATEX = Export(
     name="latex",
     extension="tex",
-    help="a booktabs table for each benchmark, percentages with 95 % intervals",
+    help="a booktabs table for the runs that may stand in one, percentages with 95 % intervals",
     place=SCREEN,
     write=write,
     options=frozenset({"splits", "metrics"}),

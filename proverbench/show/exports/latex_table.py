@@ -6,6 +6,8 @@ from proverbench.benchmark import benchmark_of
 from proverbench.metrics.registry import metrics_of
 from proverbench.metrics.shown import shown_interval
 from proverbench.records import Task
+from proverbench.run.boards import Board, Boards
+from proverbench.run.provenance import provenance
 from proverbench.show.exports.safe import visible
 from proverbench.show.frames import LoadedRun
 
@@ -25,46 +27,73 @@ _LATEX = {
 }
 
 
+_ASKED = (("Judge", "judge"), ("$n$", "rows"), ("$S$", "samples"), ("$R$", "repeats"))
+"""Columns that say what was asked: heading, and the name in :mod:`proverbench.run.provenance`."""
+_ASKED_OF_JUDGES = (("$n$", "rows"), ("$R$", "repeats"))
+"""The same where the model of a row is the judge."""
+
+
 def latex_text(text: str) -> str:
     """A text in which nothing is a LaTeX command; line ends become spaces."""
     return "".join(_LATEX.get(char, char) for char in visible(" ".join(text.split())))
 
 
-def latex_table(runs: Mapping[str, LoadedRun], *, splits: Sequence[str], metrics: Sequence[str] = ()) -> str:
-    """A table in booktabs style for each task: a row a run, percentages with their 95 % intervals.
+def latex_table(
+    runs: Mapping[str, LoadedRun], boards: Boards, *, splits: Sequence[str], metrics: Sequence[str] = ()
+) -> str:
+    """A table in booktabs style for each board: a row a run, percentages with their 95 % intervals.
 
     Args:
         runs: By name; a row is named after the model, and the run where two runs have the same model.
+        boards: Which of them may stand in one table.
         splits: The splits whose metrics are columns.
-        metrics: The metrics; those that papers show if empty.
+        metrics: The metrics; those that papers show if empty, and those of the meta-verifier where one was asked.
     """
     parts = []
-    for task in sorted({run.manifest.identity.task for run in runs.values()}):
-        chosen = {name: run for name, run in runs.items() if run.manifest.identity.task == task}
-        known = metrics_of(task)
-        columns = [name for name in metrics or known if name in known and (metrics or known[name].in_papers)]
+    for board in sorted(boards.boards, key=lambda board: board.task):
+        chosen = {name: runs[name] for name in board.runs}
+        meta = any(run.manifest.extent.meta for run in chosen.values())
+        known = metrics_of(board.task, meta=meta)
+        columns = [
+            name
+            for name in metrics or known
+            if name in known and (metrics or known[name].in_papers or "meta" in known[name].needs)
+        ]
         if columns:
-            parts.append(_latex_of_task(task, chosen, splits, columns))
+            parts.append(_latex_of_board(board, boards.sentences(board.task), chosen, splits, columns))
     return "% needs \\usepackage{booktabs}\n" + "\n".join(parts)
 
 
-def _latex_of_task(task: Task, runs: Mapping[str, LoadedRun], splits: Sequence[str], metrics: Sequence[str]) -> str:
-    lines = ["\\begin{table}", "  \\centering", f"  \\caption{{{_caption(task, runs, splits, metrics)}}}"]
-    lines.append(f"  \\begin{{tabular}}{{l{'r' * (len(splits) * len(metrics))}}}")
+def _latex_of_board(
+    board: Board, apart: Sequence[str], runs: Mapping[str, LoadedRun], splits: Sequence[str], metrics: Sequence[str]
+) -> str:
+    task = board.task
+    asked = _ASKED if benchmark_of(task).samples else _ASKED_OF_JUDGES
+    lead, numbers = 1 + len(asked), sum(heading.startswith("$") for heading, _ in asked)
+    layout = "l" * (lead - numbers) + "r" * (numbers + len(splits) * len(metrics))
+    lines = ["\\begin{table}", "  \\centering", f"  \\caption{{{_caption(board, apart, runs, splits, metrics)}}}"]
+    lines.append(f"  \\begin{{tabular}}{{{layout}}}")
     lines.append("    \\toprule")
     if len(splits) > 1:
         width = len(metrics)
         heads = [f"\\multicolumn{{{width}}}{{c}}{{{latex_text(split)}}}" for split in splits]
-        lines.append(f"    & {' & '.join(heads)} \\\\")
-        rules = [f"\\cmidrule(lr){{{2 + i * width}-{1 + (i + 1) * width}}}" for i in range(len(splits))]
+        lines.append(f"    {'& ' * lead}{' & '.join(heads)} \\\\")
+        first = lead + 1
+        rules = [f"\\cmidrule(lr){{{first + i * width}-{first - 1 + (i + 1) * width}}}" for i in range(len(splits))]
         lines.append(f"    {' '.join(rules)}")
     known = metrics_of(task)
-    heads = [_heading(known[metric].heading) for _ in splits for metric in metrics]
+    heads = [
+        *(heading for heading, _ in asked),
+        *(_heading(known[metric].heading) for _ in splits for metric in metrics),
+    ]
     lines.append(f"    Model & {' & '.join(heads)} \\\\")
     lines.append("    \\midrule")
     for name, run in _row_names(task, runs).items():
-        cells = [_latex_cell(run, split, metric) for split in splits for metric in metrics]
+        beside = provenance(run.manifest, run.summary)
+        cells = [latex_text(str(beside[column])) for _, column in asked]
+        cells += [_latex_cell(run, split, metric) for split in splits for metric in metrics]
         lines.append(f"    {latex_text(name)} & {' & '.join(cells)} \\\\")
+        lines.append(f"    % {' '.join(visible(name).split())}: {_fractions(run, splits, metrics)}")
     lines += ["    \\bottomrule", "  \\end{tabular}", "\\end{table}", ""]
     return "\n".join(lines)
 
@@ -92,17 +121,32 @@ def _latex_cell(run: LoadedRun, split: str, metric: str) -> str:
     return f"{factor * value:.1f} {{\\scriptsize [{factor * shown.low:.1f}, {factor * shown.high:.1f}]}}"
 
 
-def _caption(task: Task, runs: Mapping[str, LoadedRun], splits: Sequence[str], metrics: Sequence[str]) -> str:
-    """What a reader of the table must know: what was asked, and how the intervals were made."""
-    extents = [run.manifest.extent for run in runs.values()]
-    sizes = sorted({extent.rows for extent in extents})
-    repeats = ", ".join(map(str, sorted({extent.verifier_repeats for extent in extents})))
-    benchmark = benchmark_of(task)
-    said = [f"{benchmark.name}, {' or '.join(map(str, sizes))} {benchmark.rows_are}"]
-    if benchmark.samples:
-        said.append(f"$S={', '.join(map(str, sorted({extent.samples for extent in extents})))}$")
-    said.append(f"$R={repeats}$")
-    text = ", ".join(said) + ". Percentages with 95\\% mid-P intervals over problems (clusters)."
+def _fractions(run: LoadedRun, splits: Sequence[str], metrics: Sequence[str]) -> str:
+    """The exact fractions behind a row's figures, for a comment."""
+    formulas = run.scores.set_index(["split", "metric"])["formula"].to_dict()
+    found = [(split, metric, formulas.get((split, metric))) for split in splits for metric in metrics]
+    return "; ".join(f"{split} {metric} = {formula}" for split, metric, formula in found if isinstance(formula, str))
+
+
+def _caption(
+    board: Board, apart: Sequence[str], runs: Mapping[str, LoadedRun], splits: Sequence[str], metrics: Sequence[str]
+) -> str:
+    """What a reader of the table must know: what was asked, how the intervals were made, what differs."""
+    benchmark = benchmark_of(board.task)
+    text = f"{benchmark.name}: {_sentence(board.what)} "
+    text += "Percentages with 95\\% mid-P intervals over problems."
+    text += " $n$: " + ("problems" if benchmark.samples else "annotated proofs") + "; $R$: judgments of each proof."
+    shown = {run.manifest.identity.use_reference_solution for run in runs.values()}
+    if len(shown) == 1:
+        text += f" The judge {'saw' if shown.pop() else 'did not see'} a reference solution."
+    if any(run.manifest.identity.neutralise for run in runs.values()):
+        text += " Markup in problems and proofs was neutralised."
     if any(run.manifest.identity.own_prompts for run in runs.values()):
         text += " The prompts are proverbench's own, so the numbers are not comparable with published tables."
-    return text
+    notes = [*board.notes, *(f"Not to be read beside the other tables: {sentence}" for sentence in apart)]
+    return " ".join([text, *map(_sentence, notes)])
+
+
+def _sentence(text: str) -> str:
+    escaped = latex_text(text)
+    return escaped if escaped.endswith(".") else f"{escaped}."

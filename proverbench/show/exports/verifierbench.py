@@ -14,15 +14,16 @@ def write(request: Request) -> Iterator[str]:
         RunMismatchError: If the run is no ProverBench run, or has fewer judged proofs than are to be chosen.
         JournalError: If the disk refuses it.
     """
-    from proverbench.people.sheet import sheet
+    from proverbench.people.sheet import drawn_of, rows
     from proverbench.run.journal import write_whole
 
     (run,) = request.loaded.values()
-    rows = list(sheet(run.folder, proofs=request.choose, seed=request.seed))
+    drawn = drawn_of(run.folder, choose=request.choose, simple=request.simple, seed=request.seed)
+    lines = list(rows(run.folder, drawn))
     request.claim(request.output)
-    write_whole(request.output, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
+    write_whole(request.output, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in lines).encode())
     yield (
-        f"{request.output}: {len(rows)} proofs. Give each annotation its first_fatal_error_step (-1: none) and "
+        f"{request.output}: {len(lines)} proofs. Give each annotation its first_fatal_error_step (-1: none) and "
         f"recoverable_error_steps ([-1]: none), then: proverbench correct {run.path} --labels {request.output}"
     )
 
@@ -33,6 +34,6 @@ VERIFIERBENCH = Export(
     help="a sheet on which people label this run's own proofs",
     place=Path("sheet.jsonl"),
     write=write,
-    options=frozenset({"choose", "seed"}),
+    options=frozenset({"choose", "seed", "simple"}),
     single=True,
 )

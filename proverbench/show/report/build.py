@@ -20,11 +20,13 @@ from proverbench.metrics.agreement import human_agreement, repeat_agreement, ste
 from proverbench.metrics.arrays import UNLOCATED, JudgmentArrays
 from proverbench.metrics.breakdown import breakdown
 from proverbench.metrics.comparison import compare_runs
+from proverbench.metrics.rates import exact_sums
 from proverbench.metrics.registry import headlines, headlines_first, metrics_of
 from proverbench.metrics.shown import LITTLE_EVIDENCE, shown_interval
 from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_curve
 from proverbench.protocols.basic_v1 import decode_field, error_items
 from proverbench.records import CallKey, CallLine, Judgment, Manifest, Problem, ProofRecord, Row, Summary, Task
+from proverbench.run.boards import Entry
 from proverbench.run.comparability import (
     ASPECTS,
     Side,
@@ -38,6 +40,7 @@ from proverbench.run.folder import RunFolder, timing
 from proverbench.run.journal import exact_text
 from proverbench.run.remarks import remarks
 from proverbench.run.saved import call_cost, names_of
+from proverbench.show.report.beside import boards_head
 from proverbench.unseen import unseen
 from proverbench.version import SCORED_BY
 
@@ -96,6 +99,11 @@ class _Run:
     answered: dict[str, int]
     cost: Cost | None
 
+    @property
+    def entry(self) -> Entry:
+        """The run as one of several that stand side by side."""
+        return Entry(self.folder.manifest, self.summary, self.folder.rows(), self.arrays)
+
 
 class Report:
     """What a page or a summary shows of one or more runs.
@@ -124,6 +132,7 @@ class Report:
             "metrics": {task: _metrics(task) for task in dict.fromkeys(run.arrays.task for run in self._runs)},
             "runs": [_overview(run) for run in self._runs],
             "comparisons": list(_comparisons(self._runs)),
+            **boards_head({run.name: run.entry for run in self._runs}),
             "published": _published(self._runs) if published else None,
             "index": self._index(),
         }
@@ -254,6 +263,12 @@ def _chunks(items: Sequence[_Item]) -> Iterator[list[_Item]]:
         yield chunk
 
 
+def _fractions(run: _Run, split: str) -> dict[str, str]:
+    """The exact fraction behind each metric; of one made of several rates, how it is made of them."""
+    found = exact_sums(run.arrays.split(split), meta=run.folder.manifest.extent.meta)
+    return {metric: str(sums) for metric, sums in found.items()}
+
+
 def _label(record: ProofRecord) -> int | None:
     """The human's first wrong step, -1 for none, UNLOCATED where none is named; None without a label."""
     if record.is_correct is False and record.first_error_step is None:
@@ -381,6 +396,7 @@ def _split(run: _Run, name: str) -> dict[str, Any]:
         "metrics": split.metrics,
         "intervals": {metric: _shown(interval) for metric, interval in (split.intervals or {}).items()},
         "bounds": split.bounds,
+        "fractions": {} if split.metrics is None else _fractions(run, name),
         "undefined": {} if isinstance(split.undefined, UnsetType) else split.undefined,
     }
     if split.metrics is not None:

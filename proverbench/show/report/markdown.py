@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from proverbench.benchmark import benchmark_of
-from proverbench.metrics.registry import headlines_first
+from proverbench.metrics.registry import headlines, headlines_first
 from proverbench.metrics.shown import footnotes
 from proverbench.spending.money import used
 from proverbench.unseen import visible
@@ -16,6 +16,8 @@ def render_markdown(head: Mapping[str, Any]) -> str:
 
 
 def _lines(head: Mapping[str, Any]) -> Iterator[str]:
+    if len(head["runs"]) > 1:
+        yield from _boards(head)
     for number, run in enumerate(head["runs"]):
         if number:
             yield ""
@@ -28,6 +30,40 @@ def _lines(head: Mapping[str, Any]) -> Iterator[str]:
         yield from _published(head)
     yield ""
     yield f"Scores are in percent, with 95 % intervals over problems; made by {head['made_by']}."
+
+
+def _boards(head: Mapping[str, Any]) -> Iterator[str]:
+    """A table for the runs that may stand in one, and what must be said of them."""
+    runs = {run["name"]: run for run in head["runs"]}
+    for board in head["boards"]:
+        benchmark, columns = benchmark_of(board["task"]), headlines(board["task"])
+        yield f"### {benchmark.name}: {escape(board['what'])}"
+        yield ""
+        asked = ["judge", "n", *(["S"] if benchmark.samples else []), "R"]
+        rows = []
+        for run in (runs[name] for name in board["runs"]):
+            models = {role["role"]: role["model"] for role in run["roles"]}
+            extent = [run["rows"], *([run["samples"]] if benchmark.samples else []), run["repeats"]]
+            figures = [score(run["splits"]["all"], metric) for metric in columns]
+            rows.append([escape(run["name"]), escape(models["verifier"]), *map(str, extent), *figures])
+        yield from _table(["run", *asked, *(f"`{metric}`" for metric in columns)], rows)
+        yield ""
+        if board["notes"]:
+            yield from (f"- {escape(note)}" for note in board["notes"])
+            yield ""
+    for sentence in (sentence for sentences in head["apart"].values() for sentence in sentences):
+        yield f"- Not to be read beside each other: {escape(sentence)}"
+    for common in (common for offers in head["common"].values() for common in offers):
+        values = [f"{escape(s['run'])} {100 * s['value']:.1f}{_within(s['interval'])}" for s in common["scores"]]
+        yield (
+            f"- At the R = {common['repeats']} that all have, `pessimistic` is: {', '.join(values)} (exact means over "
+            f"all subsets of {common['repeats']} judgments)"
+        )
+    yield ""
+
+
+def _within(interval: Mapping[str, Any] | None) -> str:
+    return "" if interval is None else _ends(interval, " [{:.1f}, {:.1f}]")
 
 
 def _run(run: Mapping[str, Any]) -> Iterator[str]:
@@ -44,7 +80,7 @@ def _run(run: Mapping[str, Any]) -> Iterator[str]:
     splits = {name: split for name, split in run["splits"].items() if split["selected_rows"] or name == "all"}
     rows = [["records", *(f"{s['completed_records']}/{s['expected_records']}" for s in splits.values())]]
     rows += [
-        [f"`{metric}`", *(score(split, metric) for split in splits.values())]
+        [f"`{metric}`", *(_with_fraction(split, metric) for split in splits.values())]
         for metric in headlines_first(run["task"])
         if any(metric in (split["metrics"] or ()) for split in splits.values())
     ]
@@ -72,6 +108,12 @@ def _footnotes(run: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"- {escape(warning)}" for warning in run["warnings"])
     if spent := used(run["usage"], run["calls"]):
         yield f"- used {escape(spent)}"
+    own = ", ".join(role["role"] for role in run["roles"] if role["own_prompt"])
+    yield (
+        f"- {f'prompts of proverbench: {own}' if own else 'prompts of the user'}; "
+        f"reference solution {'shown' if run['use_reference_solution'] else 'not shown'}; "
+        f"neutralising {'on' if run['neutralise'] else 'off'}"
+    )
     yield f"- run `{run['run_id'][:16]}`, data SHA-256 `{run['data_sha256'][:16]}`"
 
 
@@ -117,13 +159,20 @@ def _published(head: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
+def _with_fraction(split: Mapping[str, Any], metric: str) -> str:
+    """The score, and the exact fraction that it is."""
+    fraction = split["fractions"].get(metric, "")
+    simple = fraction if "(" not in fraction and (split["metrics"] or {}).get(metric) is not None else ""
+    return f"{score(split, metric)} {simple}".rstrip()
+
+
 def score(split: Mapping[str, Any], metric: str) -> str:
     """``54.1 [45.9, 63.0]``; a dash where there is none."""
     value = (split["metrics"] or {}).get(metric)
     if value is None:
         return "–"
     interval = split["intervals"].get(metric)
-    return f"{100 * value:.1f}" + ("" if interval is None else _ends(interval, " [{:.1f}, {:.1f}]"))
+    return f"{100 * value:.1f}" + _within(interval)
 
 
 def _ends(interval: Mapping[str, Any], shape: str) -> str:

@@ -104,19 +104,24 @@ class Followed:
         return ".".join(parts)
 
 
-def make_server(followed: Followed, port: int) -> ThreadingHTTPServer:
+def make_server(followed: Followed, port: int, handler: "type[Handler] | None" = None) -> ThreadingHTTPServer:
     """A server on 127.0.0.1 that shows a report; 0 takes a free port.
 
     It answers only requests that name it as localhost, so that no web site can read it by way of the browser.
+
+    Args:
+        followed: What to show.
+        port: Of localhost.
+        handler: Answers more than a report's requests (:mod:`proverbench.people.serve`).
 
     Raises:
         OSError: If the port is taken.
     """
 
-    class Handler(_Handler):
+    class Answers(handler or Handler):  # type: ignore[misc]
         report = followed
 
-    return _Server(("127.0.0.1", port), Handler)
+    return _Server(("127.0.0.1", port), Answers)
 
 
 class _Server(ThreadingHTTPServer):
@@ -128,48 +133,63 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """Answers a page's requests, of localhost alone."""
+
     protocol_version = "HTTP/1.1"
     server: _Server
     report: Followed
 
     def do_GET(self) -> None:
-        if not self._is_local():
-            self._send(403, "text/plain", b"this server answers on localhost only\n")
+        """Answer a browser."""
+        if not self.is_local():
+            self.refuse()
             return
         url = urlsplit(self.path)
         try:
-            self._answer(url.path, parse_qs(url.query).get("v", [""])[0])
+            self.answer(url.path, parse_qs(url.query).get("v", [""])[0])
         except (JournalError, RunMismatchError) as exc:
-            self._send(503, "text/plain", f"{exc}\n".encode())
+            self.send(503, "text/plain", f"{exc}\n".encode())
 
-    def _answer(self, path: str, wanted: str) -> None:
+    def refuse(self) -> None:
+        """Answer a request of somebody else."""
+        self.send(403, "text/plain", b"this server answers on localhost only\n")
+
+    def answer(self, path: str, wanted: str) -> None:
+        """Answer a request for ``path``, with texts of the ``wanted`` version."""
         if path == "/":
             _, report = self.report.latest()
             page = "".join(report_page(report, "", connect=True))
-            self._send(200, "text/html", page.encode())
+            self.send(200, "text/html", page.encode())
         elif path == "/version":
-            self._send(200, "text/plain", self.report.latest()[0].encode())
+            self.send(200, "text/plain", self.report.latest()[0].encode())
         elif path == "/model.json":
             version, report = self.report.latest()
-            self._send_json(report.head | {"live": True, "version": version})
+            self.send_json(report.head | {"live": True, "version": version} | self.more())
         elif match := re.fullmatch(r"/chunk/([0-9]{1,9})\.json", path):
             chunk = self.report.chunk(wanted, int(match[1]))
             if chunk is None:
-                self._send(410, "text/plain", b"the run has moved on; the page is about to follow\n")
+                self.send(410, "text/plain", b"the run has moved on; the page is about to follow\n")
             else:
-                self._send_json(chunk)
+                self.send_json(chunk)
         else:
-            self._send(404, "text/plain", b"there is no such page\n")
+            self.send(404, "text/plain", b"there is no such page\n")
 
-    def _is_local(self) -> bool:
+    def more(self) -> dict[str, Any]:
+        """What the page's model has beside the report."""
+        return {}
+
+    def is_local(self) -> bool:
+        """Whether the request names this server as localhost."""
         host, _, port = self.headers.get("Host", "").rpartition(":")
         return host.lower() in ("127.0.0.1", "localhost") and port == str(self.server.server_port)
 
-    def _send_json(self, value: Any) -> None:
-        self._send(200, "application/json", json.dumps(value, allow_nan=False).encode())
+    def send_json(self, value: Any, status: int = 200) -> None:
+        """Answer with JSON."""
+        self.send(status, "application/json", json.dumps(value, allow_nan=False).encode())
 
-    def _send(self, status: int, kind: str, body: bytes) -> None:
+    def send(self, status: int, kind: str, body: bytes) -> None:
+        """Answer."""
         packed = "gzip" in self.headers.get("Accept-Encoding", "") and len(body) > 1000
         if packed:
             body = gzip.compress(body, compresslevel=1)

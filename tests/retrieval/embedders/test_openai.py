@@ -8,10 +8,10 @@ import pytest
 
 from proverbench.endpoints.access import Access
 from proverbench.errors import FatalEndpointError
-from proverbench.inputs.config import Prices
 from proverbench.retrieval.embedders.openai import OpenAIEmbedder
 from proverbench.retrieval.settings import EmbedderSettings, Settings
 from proverbench.retrieval.systems.build import SystemBuilder
+from proverbench.spending.prices import Prices
 from tests.retrieval.support import Answer, Seen, lists_of, make_context, make_query, serve
 
 

@@ -203,3 +203,23 @@ async def test_a_clock_that_was_set_back_does_not_stop_everything(tmp_path: Path
     path.write_text("torn [")
     async with window.slot():
         pass
+
+
+async def test_an_engine_that_refuses_so_many_results_is_asked_for_fewer(tmp_path: Path) -> None:
+    time = FakeTime()
+
+    def answer(seen: Seen) -> Answer:
+        wanted = seen.body["num_results"]
+        if wanted > 150:
+            detail = {"loc": ["body", "num_results"], "msg": "Input should be less than or equal to 150"}
+            return 422, {"detail": [detail]}
+        found = [{"result": {"name": ["N", f"x{i}"]}, "distance": 0.5} for i in range(min(wanted, 50))]
+        return 200, [found]
+
+    with serve(answer, clock=lambda: time.now) as server:
+        system = system_of("leansearch", server, tmp_path, time)
+        found = await lists_of(system, [make_query(f"q{i}", f"text {i}") for i in range(4)])
+        await system.aclose()
+    assert [seen.body["num_results"] for seen in server.seen] == [200, 150, 150, 150, 150]
+    assert {len(names) for names in found.values()} == {50}
+    assert most_in_any_window([seen.at for seen in server.seen], 30.0) == 3, "the refused one counts too"

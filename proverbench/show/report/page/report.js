@@ -66,10 +66,10 @@
   function strip(run, compact = false) {
     const [number_, why, marks] = run;
     const name = head.runs.length > 1 ? `${head.runs[number_].name}: ` : "";
-    const said = why ? why === "pending" ? "no proof yet" : `no proof: ${why}` : tally(marks);
+    const said2 = why ? why === "pending" ? "no proof yet" : `no proof: ${why}` : tally(marks);
     return h(
       "span",
-      { class: "strip", role: "img", "aria-label": name + said, title: name + said },
+      { class: "strip", role: "img", "aria-label": name + said2, title: name + said2 },
       why ? h("span", { class: "nothing" }, why === "pending" ? "no proof yet" : `no proof: ${why}`) : marksOf(marks, compact)
     );
   }
@@ -80,11 +80,11 @@
   }
   function tally(marks) {
     const counts2 = counted(marks);
-    const said = [`${counts2.accept} of ${marks.length} accept`];
-    if (counts2.reject) said.push(`${counts2.reject} reject`);
-    if (counts2.invalid) said.push(`${counts2.invalid} invalid`);
-    if (counts2.missing) said.push(`${counts2.missing} not answered`);
-    return said.join(", ");
+    const said2 = [`${counts2.accept} of ${marks.length} accept`];
+    if (counts2.reject) said2.push(`${counts2.reject} reject`);
+    if (counts2.invalid) said2.push(`${counts2.invalid} invalid`);
+    if (counts2.missing) said2.push(`${counts2.missing} not answered`);
+    return said2.join(", ");
   }
 
   // report/filters.ts
@@ -103,8 +103,8 @@
     differ: [
       "Judges differ: verdict or step",
       (_, runs) => {
-        const said = runs.flatMap(([, , marks]) => marks).find((mark) => mark >= ACCEPTS);
-        return some(runs, (mark) => mark >= ACCEPTS && mark !== said);
+        const said2 = runs.flatMap(([, , marks]) => marks).find((mark) => mark >= ACCEPTS);
+        return some(runs, (mark) => mark >= ACCEPTS && mark !== said2);
       }
     ],
     invalid: ["With an invalid judgment", (_, runs) => some(runs, (mark) => mark <= INVALID_FROM)],
@@ -179,7 +179,7 @@
       }
       for (const item of items) if (item.chunk === number2 && contains(textsOf(item, content), words2)) found.add(item);
       progress();
-      await new Promise((go) => setTimeout(go));
+      await new Promise((go2) => setTimeout(go2));
     }
     if (mine !== searches) return null;
     searching = false;
@@ -294,8 +294,8 @@
       timer = setTimeout(action, milliseconds, event);
     };
   }
-  function apply(changed) {
-    const next = { ...filter, ...changed };
+  function apply(changed2) {
+    const next = { ...filter, ...changed2 };
     if (JSON.stringify(next) === JSON.stringify(filter)) return;
     history.replaceState(null, "", listAddress(next));
     dispatchEvent(new Event("hashchange"));
@@ -365,10 +365,10 @@
   function humanSays(item) {
     if (item.label === null) return null;
     const wrong = item.label === UNLOCATED ? "Human: wrong, no step named" : `Human: first error at step ${item.label}`;
-    const said = item.label === -1 ? "Human: right" : wrong;
+    const said2 = item.label === -1 ? "Human: right" : wrong;
     return h(
       "span",
-      { class: "human-says", role: "img", title: said, "aria-label": said },
+      { class: "human-says", role: "img", title: said2, "aria-label": said2 },
       item.label === -1 ? "✓" : item.label === UNLOCATED ? "✗" : String(item.label)
     );
   }
@@ -388,6 +388,140 @@
     else announce(by > 0 ? "This is the last proof of the list" : "This is the first proof of the list");
   }
 
+  // report/labels.ts
+  var OPEN = {
+    first_fatal_error_step: null,
+    recoverable_error_steps: null,
+    reviewer_comment: "",
+    first_error_reason: "",
+    remark: ""
+  };
+  var nothing = () => ({ annotation: { ...OPEN }, undecided: false, labelled: false, version: 0 });
+  var isDone = (state) => state.labelled || state.undecided;
+  var openStore = (labelling) => labelling.served ? served(labelling) : Promise.resolve(inPage(labelling));
+  async function served(labelling) {
+    const found2 = await (await fetch("labels.json", { cache: "no-store" })).json();
+    const store2 = {
+      annotator: labelling.annotator ?? "",
+      states: new Map(Object.entries(found2.states)),
+      progress: found2.progress,
+      async save(key, said2) {
+        const version = store2.states.get(key)?.version ?? 0;
+        let saved;
+        try {
+          const reply = await fetch("label", {
+            method: "POST",
+            headers: { "Content-Type": "application/json" },
+            body: JSON.stringify({ proof_id: key, version, ...said2 })
+          });
+          saved = await reply.json();
+        } catch {
+          saved = { fault: "the server does not answer; start `proverbench label` again, and save once more" };
+        }
+        if (saved.state) store2.states.set(key, saved.state);
+        if ("progress" in saved) store2.progress = saved.progress;
+        return saved;
+      }
+    };
+    return store2;
+  }
+  var ROOT = "proverbench-labels";
+  var unsaved = 0;
+  var downloaded = () => unsaved = 0;
+  var annotators = {
+    get: () => stored(`${ROOT}/annotator`) ?? "",
+    set: (name) => keep(`${ROOT}/annotator`, name)
+  };
+  function inPage(labelling) {
+    const annotator = annotators.get();
+    const place2 = (key) => `${ROOT}/${labelling.run_id}/${annotator}/${key}`;
+    const read = (key) => JSON.parse(stored(place2(key)) ?? "null") ?? nothing();
+    const store2 = {
+      annotator,
+      states: new Map(labelling.drawn.map(([key]) => [key, read(key)])),
+      get progress() {
+        const states = [...store2.states.values()];
+        return {
+          labelled: states.filter((state) => state.labelled).length,
+          undecided: states.filter((state) => state.undecided).length,
+          drawn: states.length
+        };
+      },
+      async save(key, said2) {
+        const now = read(key);
+        if (now.version !== (store2.states.get(key)?.version ?? 0)) {
+          store2.states.set(key, now);
+          return { fault: "this proof was labelled in another window", state: now };
+        }
+        const labelled = !said2.undecided && said2.annotation.recoverable_error_steps !== null;
+        const state = { ...said2, labelled, version: now.version + 1 };
+        store2.states.set(key, state);
+        unsaved += 1;
+        if (!keep(place2(key), JSON.stringify(state)))
+          return { fault: "this browser keeps nothing for this page; download your labels before you close it", state };
+        return { state, progress: store2.progress };
+      }
+    };
+    return store2;
+  }
+  function stored(place2) {
+    try {
+      return localStorage.getItem(place2);
+    } catch {
+      return null;
+    }
+  }
+  function keep(place2, value) {
+    try {
+      localStorage.setItem(place2, value);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+  window.addEventListener("beforeunload", (event) => {
+    if (unsaved) event.preventDefault();
+  });
+
+  // report/download.ts
+  async function download(labelling, store2) {
+    const lines = [];
+    for (const drawn of labelling.drawn) lines.push(JSON.stringify(await rowOf(labelling, store2, drawn)));
+    const name = `${head.runs[labelling.run].name}-labels-${store2.annotator || "page"}`.replace(/[^\w.-]+/g, "-");
+    const url = URL.createObjectURL(new Blob([`${lines.join("\n")}
+`], { type: "application/x-ndjson" }));
+    h("a", { href: url, download: `${name}.jsonl` }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 6e4);
+    downloaded();
+  }
+  async function rowOf(labelling, store2, [key, stratum, size, probability]) {
+    const item = proofAt(labelling.run, key);
+    const content = await PB.chunk(item.chunk, head.version);
+    const problem = content.problems[item.problem];
+    const state = store2.states.get(key);
+    const said2 = state && isDone(state);
+    return {
+      proof_id: key,
+      problem_id: problem.id,
+      problem: problem.text,
+      reference_solution: problem.reference ?? "",
+      reference_answer: problem.answer ?? "",
+      ...item.domain ? { domain: item.domain } : {},
+      subject: item.subject,
+      source_id: problem.source_id ?? "",
+      policy: item.policy || null,
+      steps: (content.proofs[item.place].steps ?? []).map((step2) => step2.replace(/\p{Surrogate}/gu, "�")),
+      annotation: said2 && state.labelled ? state.annotation : { ...OPEN, reviewer_comment: state?.annotation.reviewer_comment ?? "" },
+      run_id: labelling.run_id,
+      annotator: store2.annotator,
+      stratum,
+      stratum_size: size,
+      probability,
+      ...state?.undecided ? { undecided: true } : {},
+      ...state?.seconds !== void 0 ? { seconds: state.seconds } : {}
+    };
+  }
+
   // report/words.ts
   var TASKS = { prover: "ProverBench", verifier: "VerifierBench" };
   var metric = (name) => Object.values(head.metrics).flat().find((known) => known.name === name);
@@ -395,21 +529,718 @@
   var label = (name) => metric(name)?.label ?? name;
   var plural = (count2, one) => `${number(count2)} ${one}${Number(count2) === 1 ? "" : "s"}`;
 
+  // report/judgment.ts
+  var fillers = /* @__PURE__ */ new WeakMap();
+  function openJudgment(node) {
+    if (!node) return;
+    fillers.get(node)?.();
+    node.open = true;
+  }
+  function judgmentView(item, runNumber, judgment, prompt, marks) {
+    const mark = marks[judgment.repeat];
+    const agrees = agreement(item, judgment);
+    const node = h(
+      "details",
+      { class: `judgment ${kind(mark)}`, id: `judgment-${runNumber}-${judgment.repeat}` },
+      h(
+        "summary",
+        null,
+        h("span", { class: `mark ${kind(mark)}`, "aria-hidden": "true" }, sign(mark)),
+        h("span", { class: "title" }, `Judgment ${judgment.repeat} ${words(mark)}`),
+        judgment.meta ? h("span", { class: "chip" }, judgment.meta.level ?? `meta: ${judgment.meta.reason}`) : null,
+        agrees ? h("span", { class: agrees === "agrees with the human" ? "chip" : "chip human" }, agrees) : null
+      )
+    );
+    const fill = () => {
+      if (!node.querySelector(".body")) node.append(bodyOf(judgment, prompt));
+    };
+    fillers.set(node, fill);
+    node.addEventListener("toggle", () => {
+      if (!node.open) return;
+      fill();
+      settle(40);
+    });
+    return node;
+  }
+  function agreement(item, judgment) {
+    if (item.label === null || !judgment.valid) return null;
+    if (judgment.step === -1 !== (item.label === -1)) return "against the human";
+    if (item.label === UNLOCATED) return "agrees with the human";
+    return judgment.step === item.label ? "agrees with the human" : "another step than the human";
+  }
+  function bodyOf(judgment, prompt) {
+    return h(
+      "div",
+      { class: "body" },
+      judgment.valid ? [h("h4", null, "Assessment"), text(judgment.assessment)] : h(
+        "p",
+        null,
+        "This reply could not be read as a verdict: ",
+        h("b", null, judgment.reason),
+        ". It counts as no acceptance, and as no rejection either."
+      ),
+      judgment.errors.length ? [
+        h("h4", null, judgment.errors.length > 1 ? "Errors" : "Error"),
+        judgment.errors.length > 1 ? h(
+          "ol",
+          { class: "errors" },
+          judgment.errors.map((error) => h("li", null, text(error)))
+        ) : text(judgment.errors[0])
+      ] : null,
+      judgment.meta ? metaView(judgment.meta) : null,
+      calls({ ...judgment, prompt }, "the judge's")
+    );
+  }
+  function metaView(meta) {
+    return h(
+      "div",
+      { class: "meta" },
+      h("h4", null, "Meta-verifier"),
+      h("p", null, meta.level ? h("b", null, meta.level) : ["no level: ", h("b", null, meta.reason)]),
+      meta.reply === null || meta.reply === void 0 ? null : calls(meta, "the meta-verifier's")
+    );
+  }
+  function calls(call, whose) {
+    const facts2 = [
+      call.model,
+      call.finish && `finish ${call.finish}`,
+      call.refused && `refused: ${call.refused}`,
+      call.seconds ? `${call.seconds} s` : null,
+      call.at ? `${call.at.slice(0, 19).replace("T", " ")} UTC` : null,
+      tokensWords(call.usage),
+      call.reply && unseen(call.reply) ? `${plural(unseen(call.reply), "character")} that cannot be seen` : null
+    ].filter(Boolean).join(" · ");
+    const all = [
+      ["Prompt", call.prompt, "This run does not hold the prompt."],
+      ["Reply", call.reply, "There is no reply."],
+      ["Reasoning", call.reasoning, null]
+    ];
+    const views = all.filter(([, content, absent]) => content || absent);
+    const body = h("div");
+    const buttons = views.map(
+      ([title, content, absent]) => h(
+        "button",
+        {
+          type: "button",
+          "aria-expanded": "false",
+          "aria-label": `${title}: ${whose} exact text`,
+          onclick: (event) => {
+            const was = event.currentTarget.getAttribute("aria-expanded") === "true";
+            buttons.forEach((button) => button.setAttribute("aria-expanded", "false"));
+            body.replaceChildren();
+            if (was) return;
+            event.currentTarget.setAttribute("aria-expanded", "true");
+            body.append(
+              content ? raw(content) : h("p", { class: "small" }, absent),
+              content ? copyButton("Copy", () => content) : ""
+            );
+          }
+        },
+        title
+      )
+    );
+    return h(
+      "div",
+      { class: "calls" },
+      h("div", { class: "buttons" }, buttons, h("span", { class: "small" }, facts2)),
+      body
+    );
+  }
+  var tokensWords = (usage) => {
+    const output = usage?.completion_tokens ?? usage?.output_tokens;
+    return typeof output === "number" ? `${number(output)} tokens` : null;
+  };
+
+  // report/proof.ts
+  async function showProof(reader2, item, run, repeat) {
+    const changed2 = reader2.current !== item;
+    reader2.current = item;
+    reader2.showList(false);
+    drawRows();
+    reveal(item);
+    if (!await isHere(item)) {
+      if (reader2.current === item && reader2.node.isConnected) goToFile(item);
+      return;
+    }
+    let content;
+    try {
+      content = await PB.chunk(item.chunk, head.version);
+    } catch (error) {
+      if (reader2.current !== item) return;
+      const why = `This proof could not be read: ${error.message}`;
+      reader2.pane.replaceChildren(h("p", { class: "callout bad" }, why));
+      return;
+    }
+    if (reader2.current !== item) return;
+    if (changed2 || !reader2.pane.firstChild) {
+      walking(reader2.pane);
+      reader2.pane.replaceChildren(...proofView(reader2, item, content));
+      window.scrollTo(0, 0);
+    }
+    select(reader2, item, run, repeat);
+    settle(80);
+  }
+  var isHere = async (item) => !head.files || await PB.has(item.chunk);
+  function goToFile(item) {
+    const file = head.files?.find(([, from, to]) => item.chunk >= from && item.chunk < to);
+    if (file) location.href = file[0] + location.hash;
+  }
+  var stays = debounce((pane) => pane.classList.remove("walking"), 400);
+  function walking(pane) {
+    pane.classList.add("walking");
+    stays(pane);
+  }
+  function proofView(reader2, item, content) {
+    const problem = content.problems[item.problem];
+    const proof = content.proofs[item.place];
+    const left = h("div", { class: "left" }, problemSheets(problem), proofSheet(item, proof));
+    const right = h(
+      "div",
+      { class: "right", tabindex: 0, role: "region", "aria-label": "Judgments of this proof" },
+      proof.annotation ? annotationView(proof.annotation) : h("p", { class: "small" }, "No person has annotated this proof."),
+      item.runs.map(
+        (marks) => runView(
+          item,
+          marks,
+          proof.runs.find((judged2) => judged2.run === marks[0])
+        )
+      )
+    );
+    return [headingOf(reader2, item), h("div", { class: "sides" }, left, right)];
+  }
+  function headingOf(reader2, item) {
+    const at = reader2.shown.indexOf(item);
+    const tags = [item.domain, item.subject, item.policy && `by ${item.policy}`, plural(item.steps, "step")];
+    const button = (by, label2, keys, disabled) => h(
+      "button",
+      {
+        type: "button",
+        "aria-label": `${label2} (${keys[0]})`,
+        title: `${label2} (${keys})`,
+        disabled,
+        onclick: () => step(by)
+      },
+      by < 0 ? "←" : "→"
+    );
+    return h(
+      "div",
+      { class: "proof-heading" },
+      h("h2", null, nameOf(item)),
+      h("span", { class: "position" }, at < 0 ? "" : `${number(at + 1)} of ${number(reader2.shown.length)}`),
+      h(
+        "span",
+        { class: "walk" },
+        button(-1, "Previous proof", "k or ←", at <= 0),
+        button(1, "Next proof", "j or →", at >= reader2.shown.length - 1)
+      ),
+      copyButton("Copy the link", () => location.href),
+      h(
+        "div",
+        { class: "tags" },
+        tags.filter(Boolean).map((tag) => h("span", { class: "chip" }, tag))
+      )
+    );
+  }
+  function problemSheets(problem) {
+    const { reference, answer } = problem;
+    return [
+      h(
+        "section",
+        { class: "sheet" },
+        h("h3", null, "Problem"),
+        text(problem.text),
+        unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null
+      ),
+      reference || answer ? h(
+        "details",
+        { class: "sheet", ontoggle: once(() => settle(60)) },
+        h("summary", null, h("h3", null, "Reference solution")),
+        reference ? text(reference) : null,
+        answer ? h("p", { class: "small" }, "Answer: ", text(answer, { tag: "span" })) : null
+      ) : null
+    ];
+  }
+  function once(action) {
+    let done = false;
+    return () => {
+      if (!done) action();
+      done = true;
+    };
+  }
+  function proofSheet(item, proof) {
+    const flags = flagsOf(item, proof.annotation);
+    const policy = proof.runs.find((run) => run.policy)?.policy;
+    return h(
+      "section",
+      { class: "sheet" },
+      h("h3", null, "Proof"),
+      proof.steps?.length ? h(
+        "ol",
+        { class: "steps" },
+        proof.steps.map((content, index) => stepView(item, content, index, flags.get(index) ?? []))
+      ) : h("p", { class: "small" }, "There is no proof that could be read."),
+      policy ? calls(policy, "the policy's") : null
+    );
+  }
+  function flagsOf(item, annotation) {
+    const flags = /* @__PURE__ */ new Map();
+    const add = (step2, flag) => flags.set(step2, [...flags.get(step2) ?? [], flag]);
+    const human = (label2) => ({ by: "human", label: label2, run: -1, repeat: -1 });
+    if (annotation) {
+      if (annotation.fatal !== null && annotation.fatal >= 0) add(annotation.fatal, human("human: fatal error"));
+      for (const step2 of annotation.recoverable) add(step2, human("human: recoverable error"));
+    }
+    for (const [run, , marks] of item.runs) {
+      const prefix = item.runs.length > 1 ? `${head.runs[run].name} ` : "";
+      marks.forEach((mark, repeat) => {
+        if (mark >= 0) add(mark, { by: "judge", label: `${prefix}judgment ${repeat}`, run, repeat });
+      });
+    }
+    return flags;
+  }
+  function stepView(item, content, index, flags) {
+    const human = flags.filter((flag) => flag.by === "human");
+    const judges = flags.filter((flag) => flag.by === "judge");
+    const marked = [flags.length && "flagged", human.length && "by-human", judges.length && "by-judge"];
+    const link = (flag, at) => [
+      at ? ", " : "",
+      h("a", { href: address(item, flag.run, flag.repeat) }, flag.label)
+    ];
+    return h(
+      "li",
+      { id: `step-${index}`, class: marked.filter(Boolean).join(" ") },
+      h("span", { class: "step-number", title: `Step ${index} (steps are counted from 0)` }, index),
+      h(
+        "div",
+        null,
+        text(content.replace(/^\s*\n/, "")),
+        flags.length ? h(
+          "p",
+          { class: "flags" },
+          human.map((flag) => h("span", { class: "flag human" }, flag.label)),
+          judges.length ? h("span", { class: "flag reject" }, "first wrong step for ", judges.map(link)) : null
+        ) : null
+      )
+    );
+  }
+  function annotationView(annotation) {
+    const { correct, fatal, recoverable, first, comment, reason, remark } = annotation;
+    const verdict = correct ? "right: no error found" : fatal === null ? "wrong: judged as a whole, no step named" : fatal >= 0 ? `wrong: fatal error at step ${fatal}` : "not right: recoverable errors only";
+    return h(
+      "section",
+      { class: "sheet human" },
+      h("h3", null, "Human annotation"),
+      h(
+        "p",
+        null,
+        h("b", null, verdict),
+        recoverable.length ? `; recoverable at ${recoverable.map((step2) => `step ${step2}`).join(", ")}` : "",
+        first !== null && first >= 0 ? `; first error at step ${first}` : ""
+      ),
+      comment ? text(comment) : null,
+      reason ? [h("h4", null, "Why the first error is one"), text(reason)] : null,
+      remark ? [h("h4", null, "Remark"), text(remark)] : null
+    );
+  }
+  function runView(item, [runNumber, why, marks], shown) {
+    const run = head.runs[runNumber];
+    return h(
+      "section",
+      { class: "judgments", "aria-label": `Judgments of ${run.name}` },
+      h("h3", null, head.runs.length > 1 ? run.name : "Judgments", h("span", { class: "of" }, roleOf(run, "verifier"))),
+      why ? h(
+        "p",
+        { class: "callout bad" },
+        why === "pending" ? "The policy has not answered yet." : ["No valid proof, so nothing was judged and it scores 0: ", h("b", null, why)]
+      ) : bigStrip(item, runNumber, marks, shown),
+      (shown?.judgments ?? []).map((judgment) => judgmentView(item, runNumber, judgment, shown?.prompt ?? null, marks))
+    );
+  }
+  function bigStrip(item, run, marks, shown) {
+    const link = (mark, repeat) => {
+      const says = `Judgment ${repeat} ${words(mark)}`;
+      const href = mark === MISSING ? null : address(item, run, repeat);
+      return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark));
+    };
+    return h(
+      "div",
+      { class: "big-strip" },
+      marks.map(link),
+      h("span", { class: "small" }, tally(marks)),
+      shown?.neutralised ? h(
+        "p",
+        { class: "small" },
+        `${plural(shown.neutralised, "tag")} in the texts neutralised for the judge; you see the original.`
+      ) : null,
+      shown?.unseen ? h("p", { class: "callout warn" }, hidden("The proof", shown.unseen)) : null
+    );
+  }
+  var hidden = (what, unseen2) => `${what} holds ${plural(unseen2, "character")} that a judge reads and a person cannot see; here they are spelled out.`;
+  function select(reader2, item, run, repeat) {
+    for (const old of reader2.pane.querySelectorAll(".chosen")) old.classList.remove("chosen");
+    const node = (of, at) => document.getElementById(`judgment-${of}-${at}`);
+    if (repeat === null) {
+      for (const [of, , marks] of item.runs) {
+        const telling = ["accept", "reject"].map((wanted2) => marks.findIndex((mark2) => kind(mark2) === wanted2));
+        const found2 = telling.filter((at) => at >= 0);
+        for (const at of found2.length ? found2 : [0]) openJudgment(node(of, at));
+      }
+      return;
+    }
+    const wanted = node(run, repeat);
+    if (!wanted) return;
+    openJudgment(wanted);
+    wanted.classList.add("chosen");
+    const mark = item.runs.find(([of]) => of === run)?.[2][repeat] ?? MISSING;
+    const wrong = mark >= 0 ? document.getElementById(`step-${mark}`) : null;
+    wrong?.classList.add("chosen");
+    if (!matchMedia("(max-width: 1250px)").matches) wrong?.scrollIntoView({ block: "nearest" });
+    wanted.scrollIntoView({ block: wanted.offsetHeight > innerHeight / 2 ? "start" : "nearest" });
+  }
+
+  // report/labelling.ts
+  var store = null;
+  var desk = null;
+  var said = [];
+  var isLabelling = () => desk?.node.isConnected ?? false;
+  async function showLabelling(main2, key) {
+    const labelling = head.labelling;
+    if (!labelling?.drawn.length) {
+      main2.replaceChildren(
+        h("p", { class: "callout" }, "This page has no draw of proofs to label; see `proverbench label`.")
+      );
+      return;
+    }
+    store ??= await openStore(labelling);
+    if (!labelling.served && !store.annotator) {
+      main2.replaceChildren(askName());
+      return;
+    }
+    const at = key === void 0 ? nextOpen(labelling, store) : labelling.drawn.findIndex(([drawn]) => drawn === key);
+    if (at < 0) {
+      main2.replaceChildren(h("p", { class: "callout bad" }, `The draw has no proof ${key ?? ""}.`));
+      return;
+    }
+    await open(main2, labelling, store, at);
+  }
+  function nextOpen(labelling, from, after = -1) {
+    const order = labelling.drawn.map((_, at) => (after + 1 + at) % labelling.drawn.length);
+    return order.find((at) => !isDone(from.states.get(labelling.drawn[at][0]))) ?? Math.max(after, 0);
+  }
+  function askName() {
+    const field = h("input", { id: "annotator", required: true, maxlength: 60, autocomplete: "name" });
+    const form = h(
+      "form",
+      { class: "sheet name", onsubmit: (event) => (event.preventDefault(), start2()) },
+      h("h2", null, "Label proofs"),
+      h(
+        "p",
+        null,
+        "You will see one proof at a time, and the judge's verdicts once your label is given. Your labels stay in this browser until you download them."
+      ),
+      h("label", { for: "annotator" }, "Your name, for the file "),
+      field,
+      " ",
+      h("button", { type: "submit" }, "Begin")
+    );
+    const start2 = () => {
+      if (!field.value.trim()) return;
+      annotators.set(field.value.trim());
+      store = null;
+      dispatchEvent(new Event("hashchange"));
+    };
+    setTimeout(() => field.focus());
+    return form;
+  }
+  async function open(main2, labelling, kept, at) {
+    const [key] = labelling.drawn[at];
+    const item = proofAt(labelling.run, key);
+    if (!item) return;
+    if (!await isHere(item)) {
+      goToFile(item);
+      return;
+    }
+    const content = await PB.chunk(item.chunk, head.version);
+    const comment = h("textarea", {
+      rows: 3,
+      "aria-label": "Comment (c)",
+      placeholder: "Comment ( c ): why it is wrong, or what is unclear"
+    });
+    const node = h("div", { class: "labelling" });
+    desk = {
+      labelling,
+      store: kept,
+      at,
+      item,
+      content,
+      draft: draftOf(kept.states.get(key)),
+      since: performance.now(),
+      draw: () => {
+      },
+      comment,
+      node
+    };
+    comment.value = kept.states.get(key).annotation.reviewer_comment;
+    build(desk);
+    main2.replaceChildren(node);
+    window.scrollTo(0, 0);
+    settle(80);
+    announce(`Proof ${at + 1} of ${labelling.drawn.length}`);
+  }
+  function draftOf({ annotation, labelled }) {
+    if (!labelled) return { first: null, severity: "fatal" };
+    const steps = [annotation.first_fatal_error_step ?? -1, ...annotation.recoverable_error_steps ?? []];
+    const wrong = steps.filter((step2) => step2 >= 0);
+    const first = wrong.length ? Math.min(...wrong) : -1;
+    return { first, severity: first >= 0 && annotation.first_fatal_error_step !== first ? "recoverable" : "fatal" };
+  }
+  function build(on) {
+    const { item, content } = on;
+    const steps = (content.proofs[item.place].steps ?? []).map((step2, index) => stepChoice(on, step2, index));
+    const left = h(
+      "div",
+      { class: "left" },
+      problemSheets(content.problems[item.problem]),
+      h("section", { class: "sheet" }, h("h3", null, "Proof"), h("ol", { class: "steps choose" }, steps))
+    );
+    const panel = h("div", { class: "panel" });
+    const right = h("div", { class: "right", tabindex: 0, role: "region", "aria-label": "Your label" }, panel);
+    const place2 = `Proof ${on.at + 1} of ${on.labelling.drawn.length}`;
+    on.node.append(h("h2", null, `Is this proof right? ${place2}`), h("div", { class: "sides" }, left, right));
+    const verdicts = h("div");
+    right.append(verdicts);
+    on.draw = () => {
+      const state = on.store.states.get(item.key);
+      steps.forEach((step2, index) => {
+        step2.classList.toggle("by-human", on.draft.first === index);
+        step2.querySelector("button").setAttribute("aria-pressed", String(on.draft.first === index));
+      });
+      panel.replaceChildren(...controls(on, state));
+      if (!isDone(state)) verdicts.replaceChildren();
+      else if (!verdicts.firstChild) verdicts.append(verdictsOf(on));
+    };
+    on.draw();
+  }
+  function stepChoice(on, content, index) {
+    const choose = () => {
+      if (getSelection()?.isCollapsed ?? true) say(on, { first: on.draft.first === index ? null : index });
+    };
+    return h(
+      "li",
+      { id: `step-${index}`, onclick: choose },
+      h(
+        "button",
+        {
+          type: "button",
+          class: "step-number",
+          "aria-pressed": "false",
+          "aria-label": `Step ${index} is the first wrong step`
+        },
+        index
+      ),
+      h("div", null, text(content.replace(/^\s*\n/, "")))
+    );
+  }
+  function verdictsOf({ item, content, labelling }) {
+    const judged2 = content.proofs[item.place].runs.find((run) => run.run === labelling.run);
+    const marks = item.runs.find(([run]) => run === labelling.run);
+    return h("div", null, h("h3", { class: "now" }, "What the judge said"), runView(item, marks, judged2));
+  }
+  function controls(on, state) {
+    const { draft } = on;
+    const done = isDone(state);
+    const press = (label2, pressed, onclick) => h("button", { type: "button", "aria-pressed": String(pressed), class: pressed ? "pressed" : "", onclick }, label2);
+    const number2 = h("input", {
+      type: "number",
+      min: 0,
+      max: Math.max(on.item.steps - 1, 0),
+      "aria-label": "First wrong step, counted from 0",
+      oninput: (event) => say(on, { first: stepIn(on, event.target.value) }, false)
+    });
+    number2.value = draft.first !== null && draft.first >= 0 ? String(draft.first) : "";
+    return [
+      progressView(on),
+      h(
+        "div",
+        { class: "choices" },
+        press("✓ No error (a)", draft.first === -1, () => say(on, { first: draft.first === -1 ? null : -1 }))
+      ),
+      h(
+        "div",
+        { class: "choices" },
+        h("label", null, "✗ First wrong step ", number2),
+        press("fatal (f)", draft.severity === "fatal", () => say(on, { severity: "fatal" })),
+        press("recoverable (r)", draft.severity === "recoverable", () => say(on, { severity: "recoverable" }))
+      ),
+      on.comment,
+      h(
+        "div",
+        { class: "choices" },
+        h(
+          "button",
+          { type: "button", class: "main", onclick: () => changed(on, state) ? save(on) : go(1) },
+          changed(on, state) || !done ? "Save (Enter)" : "Next (Enter)"
+        ),
+        press("Cannot say (u)", state.undecided, () => save(on, true)),
+        h("button", { type: "button", disabled: !done && !said.length, onclick: () => undo(on) }, "Undo (z)")
+      ),
+      walkView(on)
+    ];
+  }
+  function changed(on, state) {
+    if (on.draft.first === null) return false;
+    const before = draftOf(state);
+    const other = before.first !== on.draft.first || on.draft.first >= 0 && before.severity !== on.draft.severity;
+    return !state.labelled || other || on.comment.value !== state.annotation.reviewer_comment;
+  }
+  function progressView({ store: kept, labelling }) {
+    const { labelled, undecided, drawn, width, expected } = kept.progress;
+    const points2 = (share) => `± ${(50 * share).toFixed(0)} points`;
+    const gain = expected === null || expected === void 0 ? "" : ` The corrected score will be known to about ${points2(expected)} with all labels${width ? `, ${points2(width)} now` : ""}.`;
+    const notKept = labelling.served ? "" : unsaved ? ` ${plural(unsaved, "label")} not downloaded yet.` : "";
+    return h(
+      "div",
+      { class: "progress" },
+      h("progress", { max: drawn, value: labelled + undecided, "aria-label": "Labelled" }),
+      h(
+        "p",
+        { class: "small" },
+        `${labelled} of ${drawn} labelled${undecided ? `, ${undecided} undecided` : ""}.${gain}${notKept}`
+      )
+    );
+  }
+  function walkView(on) {
+    const { labelling, store: kept, at } = on;
+    return h(
+      "div",
+      { class: "choices walk" },
+      h("button", { type: "button", "aria-label": "Previous proof (k)", disabled: at === 0, onclick: () => go(-1) }, "←"),
+      h("span", { class: "small" }, `${at + 1} of ${labelling.drawn.length}`),
+      h(
+        "button",
+        {
+          type: "button",
+          "aria-label": "Next proof (j)",
+          disabled: at === labelling.drawn.length - 1,
+          onclick: () => go(1)
+        },
+        "→"
+      ),
+      labelling.served ? null : h("button", { type: "button", onclick: () => download(labelling, kept).then(on.draw) }, "Download the labels")
+    );
+  }
+  function say(on, changes, redraw2 = true) {
+    Object.assign(on.draft, changes);
+    if (on.draft.first === -1) on.draft.severity = "fatal";
+    if (redraw2) on.draw();
+    else {
+      on.node.querySelectorAll(".steps > li").forEach((step2, index) => step2.classList.toggle("by-human", on.draft.first === index));
+      const button = on.node.querySelector(".panel .main");
+      button.textContent = changed(on, on.store.states.get(on.item.key)) ? "Save (Enter)" : "Next (Enter)";
+    }
+  }
+  function stepIn(on, typed) {
+    return /^\d{1,4}$/.test(typed) && Number(typed) < on.item.steps ? Number(typed) : null;
+  }
+  async function save(on, undecided = false, taken = false) {
+    const { first, severity } = on.draft;
+    if (!undecided && !taken && first === null) {
+      announce("Say first whether there is an error");
+      return;
+    }
+    const found2 = undecided || taken ? OPEN : findings(first, severity);
+    const annotation = { ...found2, reviewer_comment: on.comment.value };
+    const seconds = Math.round((performance.now() - on.since) / 100) / 10;
+    const saved = await on.store.save(on.item.key, { annotation, undecided, seconds });
+    if ("fault" in saved) fail(on, saved.fault);
+    if (saved.state) on.draft = draftOf(saved.state);
+    if (!("fault" in saved)) {
+      if (!taken) said.push(on.item.key);
+      announce(taken ? "Taken back" : "Saved");
+    }
+    on.draw();
+    if ("fault" in saved) fail(on, saved.fault);
+    settle(60);
+  }
+  function findings(first, severity) {
+    const fatal = severity === "fatal";
+    return { ...OPEN, first_fatal_error_step: fatal ? first : -1, recoverable_error_steps: fatal ? [-1] : [first] };
+  }
+  function fail(on, why) {
+    on.node.querySelector(".panel .callout")?.remove();
+    on.node.querySelector(".panel").prepend(h("p", { class: "callout bad", role: "alert" }, `Not saved: ${why}.`));
+  }
+  async function undo(on) {
+    if (isDone(on.store.states.get(on.item.key))) {
+      said.splice(said.lastIndexOf(on.item.key), said.includes(on.item.key) ? 1 : 0);
+      await save(on, false, true);
+      return;
+    }
+    const last = said.at(-1);
+    if (last !== void 0) location.hash = `#/label/${encodeURIComponent(last)}`;
+  }
+  function go(by) {
+    if (!desk) return;
+    const { labelling, store: kept, at } = desk;
+    const next = by === "open" ? nextOpen(labelling, kept, at) : at + by;
+    const drawn = labelling.drawn[next];
+    if (drawn && next !== at) location.hash = `#/label/${encodeURIComponent(drawn[0])}`;
+    else announce(by === "open" ? "Every proof of the draw is labelled" : "There is no proof further on");
+  }
+  function onLabelKey(event) {
+    if (!desk || !isLabelling()) return false;
+    const on = desk;
+    const state = on.store.states.get(on.item.key);
+    const number2 = on.node.querySelector(".panel input[type=number]");
+    const typing = event.target === on.comment || event.target === number2;
+    if (event.key === "Escape" && typing) event.target.blur();
+    else if (event.key === "Enter" && (!typing || event.target === number2)) {
+      if (changed(on, state)) save(on);
+      else if (isDone(state)) go("open");
+      else save(on);
+    } else if (typing) return false;
+    else if (/^[0-9]$/.test(event.key)) {
+      number2.value = event.key;
+      say(on, { first: stepIn(on, event.key) }, false);
+      number2.focus();
+    } else {
+      const actions = {
+        a: () => say(on, { first: -1 }),
+        f: () => say(on, { severity: "fatal" }),
+        r: () => say(on, { severity: "recoverable" }),
+        u: () => save(on, true),
+        z: () => undo(on),
+        c: () => on.comment.focus(),
+        j: () => go(1),
+        ArrowRight: () => go(1),
+        k: () => go(-1),
+        ArrowLeft: () => go(-1)
+      };
+      if (!Object.hasOwn(actions, event.key)) return false;
+      actions[event.key]();
+    }
+    event.preventDefault();
+    return true;
+  }
+
   // report/intervals.ts
   var range = (interval) => interval ? [interval.low, interval.high] : null;
   var between = (interval) => interval ? `${(100 * interval.low).toFixed(1)} to ${(100 * interval.high).toFixed(1)}` : null;
-  var aboutInterval = (interval) => interval ? [interval.n ? `95 % interval, ${plural(interval.n, "problem")}` : "95 % interval", interval.why].filter(Boolean).join("; ") : null;
-  var footnotes = (intervals) => Object.entries(head.marks).filter(([mark]) => intervals.some((interval) => interval?.mark === mark)).map(([, says]) => says);
-  function score(value, interval) {
+  var aboutInterval = (interval) => interval ? [interval.n ? `95 % interval, ${plural(interval.n, "problem")}` : "95 % interval", ...footnotes([interval])].join(
+    "; "
+  ) : null;
+  function footnotes(intervals) {
+    const few = intervals.filter((interval) => (interval?.evidence ?? Infinity) < head.little_evidence);
+    if (!few.length) return [];
+    const which = intervals.length > 1 ? `${few.length} of these intervals rest` : "rests";
+    return [`${which} on fewer than ${head.little_evidence} problems with the rarer outcome`];
+  }
+  function score(value, interval, fraction) {
     return h(
       "span",
-      { class: "score", title: aboutInterval(interval) },
+      { class: "score", title: [fraction, aboutInterval(interval)].filter(Boolean).join("; ") || null },
       percent(value),
-      interval ? h(
-        "span",
-        { class: "ends" },
-        ` [${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]${interval.mark}`
-      ) : null
+      interval ? h("span", { class: "ends" }, ` [${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]`) : null
     );
   }
   function intervalBar(value, interval) {
@@ -460,8 +1291,7 @@
         "p",
         { class: "ci", title: aboutInterval(interval) },
         "95 % interval ",
-        h("b", null, `${between(interval)} %`),
-        interval.mark
+        h("b", null, `${between(interval)} %`)
       ) : h("p", { class: "ci" }, "no interval"),
       intervalBar(value, interval),
       footnotes([interval]).map((says) => h("p", { class: "small" }, says)),
@@ -493,7 +1323,7 @@
     const reasons = Object.entries(run.invalid[role] ?? {}).sort(([, a], [, b]) => b - a);
     const total = reasons.reduce((sum, [, times]) => sum + times, 0);
     const asked = run.answered[role];
-    const open = run.missing[role] ?? 0;
+    const open2 = run.missing[role] ?? 0;
     const row2 = ([reason, times]) => h(
       "li",
       null,
@@ -507,7 +1337,7 @@
       h("h3", null, title, h("span", { class: "of" }, `${number(total)} of ${number(asked)}`)),
       h("p", { class: "big" }, asked ? percent(total / asked) : "–"),
       reasons.length ? h("ul", { class: "reasons" }, reasons.map(row2)) : h("p", { class: "small" }, asked ? "Every reply could be read." : "Nothing was asked yet."),
-      open ? h("p", { class: "small" }, `Counted is what was answered; ${number(open)} more to be answered.`) : null,
+      open2 ? h("p", { class: "small" }, `Counted is what was answered; ${number(open2)} more to be answered.`) : null,
       role === "verifier" ? h("p", { class: "small" }, "They stay in every denominator and never count as acceptance.") : null
     );
   }
@@ -574,7 +1404,7 @@
               if (!metric(row2.metric)) return number(value);
               const bounds = split.bounds?.[row2.metric];
               return [
-                score(value, split.intervals?.[row2.metric]),
+                score(value, split.intervals?.[row2.metric], split.fractions[row2.metric]),
                 bounds && bounds.high - bounds.low > 5e-4 ? h("div", { class: "small" }, `up to ${percent(bounds.high)} but for ${bounds.invalid} invalid`) : null
               ];
             }
@@ -704,21 +1534,49 @@
       (comparison) => comparison.task === task && comparison.split === "all" && !comparison.reason
     );
     const rank = (run) => compared.length === 1 ? compared[0].ranks.find((row2) => row2.metric === metric2 && row2.run === run.name) : void 0;
+    const boards = head.boards.filter((board) => board.task === task);
     return [
       h("h2", null, runs.length > 1 ? `${TASKS[task]} leaderboard` : TASKS[task]),
-      table({
-        caption: boardCaption(
-          runs,
+      boards.length > 1 ? standingApart(task) : null,
+      boards.map((board) => {
+        const mine = runs.filter((run) => board.runs.includes(run.name));
+        const whole = compared.length === 1 && compared[0].runs.every((name) => board.runs.includes(name));
+        const rankHere = whole ? rank : () => void 0;
+        const caption = boardCaption(
+          mine,
           compared,
-          runs.every((run) => rank(run))
-        ),
-        columns: columns(task, splits, runs.length > 1 ? rank : null),
-        rows: runs,
-        sort: { key: "split-all", descending: metric(metric2)?.better !== "lower" }
+          mine.every((run) => rankHere(run))
+        );
+        return [
+          boards.length > 1 ? h("h3", null, board.what) : null,
+          table({
+            caption: `${board.what}. ${caption}`,
+            columns: columns(task, splits, mine.length > 1 ? rankHere : null),
+            rows: mine,
+            sort: { key: "split-all", descending: metric(metric2)?.better !== "lower" }
+          }),
+          sentences(board.notes)
+        ];
       }),
       runs.length > 1 ? pairs(task, splits) : null
     ];
   }
+  function standingApart(task) {
+    const offers = (head.common[task] ?? []).map(
+      ({ repeats, scores }) => `At the R = ${repeats} that all have: ${scores.map((row2) => `${row2.run} ${percent(row2.value)}${row2.interval ? ` [${between(row2.interval)}]` : ""}`).join(", ")} (exact means over all subsets of ${repeats} judgments; proverbench compare --repeats ${repeats}).`
+    );
+    return h(
+      "div",
+      { class: "callout warn", role: "note" },
+      h("b", null, "Not all of these runs may stand in one table. "),
+      sentences([...head.apart[task] ?? [], ...offers])
+    );
+  }
+  var sentences = (all) => all.length ? h(
+    "ul",
+    { class: "small" },
+    all.map((sentence) => h("li", null, visible(sentence)))
+  ) : null;
   function columns(task, splits, rank) {
     const metric2 = headline(task);
     const all = [
@@ -736,13 +1594,20 @@
           run.complete ? null : h("span", { class: "chip bad" }, "UNFINISHED")
         ]
       },
+      { key: "n", label: "n", title: "Rows of the run", numeric: true, value: (run) => run.rows },
+      task === "prover" ? { key: "s", label: "S", title: "Proofs of each problem", numeric: true, value: (run) => run.samples } : null,
+      { key: "r", label: "R", title: "Judgments of each proof", numeric: true, value: (run) => run.repeats },
       ...splits.map((name) => ({
         key: `split-${name}`,
         label: `${label(metric2)}, ${name}`,
         title: metric(metric2)?.help,
         numeric: true,
         value: (run) => run.splits[name]?.metrics?.[metric2] ?? null,
-        show: (run) => score(run.splits[name]?.metrics?.[metric2], run.splits[name]?.intervals?.[metric2])
+        show: (run) => score(
+          run.splits[name]?.metrics?.[metric2],
+          run.splits[name]?.intervals?.[metric2],
+          run.splits[name]?.fractions[metric2]
+        )
       })),
       rank && {
         key: "rank",
@@ -807,7 +1672,7 @@
     const left = Object.entries(comparison.left_out).filter(([, lost]) => lost);
     const leftOut = left.length ? ` (left out: ${left.map(([name, lost]) => `${lost} of ${name}`).join(", ")})` : "";
     return table({
-      caption: `Split ${comparison.split}: first minus second, on the ${plural(comparison.problems, "problem")} that all runs have${leftOut}; p by exchanging runs within problems, adjusted by Holm over the pairs of a metric.`,
+      caption: `Split ${comparison.split}: first minus second, on the ${plural(comparison.problems, "problem")} that all runs have${leftOut}; intervals and p hold for all pairs of a metric together (Holm).`,
       columns: [
         { key: "metric", label: "Metric", show: (row2) => label(row2.metric) },
         { key: "first", label: "First" },
@@ -820,10 +1685,10 @@
         },
         {
           key: "interval",
-          label: "95 % interval",
+          label: "Interval",
           numeric: true,
           value: (row2) => row2.interval?.low,
-          show: (row2) => row2.interval ? `${between(row2.interval)}${row2.interval.mark}` : "–"
+          show: (row2) => row2.interval ? between(row2.interval) : "–"
         },
         {
           key: "p_holm",
@@ -1015,8 +1880,8 @@ ${size}`;
       })
     );
     const rows = [...totals.keys()].filter((row2) => totals.get(row2));
-    const said = new Set([...all.values()].filter((cell) => cell.judgments > 0).map((cell) => cell.reported));
-    const columns2 = [...new Set(reported.map(name))].filter((column) => rows.includes(column) || said.has(column));
+    const said2 = new Set([...all.values()].filter((cell) => cell.judgments > 0).map((cell) => cell.reported));
+    const columns2 = [...new Set(reported.map(name))].filter((column) => rows.includes(column) || said2.has(column));
     const cells = [...all.values()].filter((cell) => rows.includes(cell.annotated) && columns2.includes(cell.reported)).map((cell) => ({ ...cell, share: cell.judgments / (totals.get(cell.annotated) ?? 1) }));
     return { cells, rows, columns: columns2, totals };
   }
@@ -1062,7 +1927,7 @@ ${share}`;
           { key: "measure", label: "Measure", show: (row2) => MEASURES[row2.measure] ?? row2.measure },
           { key: "between", label: "Agreement" },
           { key: "on", label: "On", show: (row2) => VIEWS[row2.on] ?? row2.on },
-          { key: "value", label: "Value", numeric: true, show: agreement },
+          { key: "value", label: "Value", numeric: true, show: agreement2 },
           { key: "n", label: "Proofs", numeric: true }
         ],
         rows
@@ -1074,9 +1939,9 @@ ${share}`;
       )
     );
   }
-  function agreement({ value, interval, reason }) {
+  function agreement2({ value, interval, reason }) {
     if (value === null) return h("span", { title: reason }, "–");
-    const ends2 = interval && ` [${interval.low.toFixed(2)}, ${interval.high.toFixed(2)}]${interval.mark}`;
+    const ends2 = interval && ` [${interval.low.toFixed(2)}, ${interval.high.toFixed(2)}]`;
     return h("span", null, value.toFixed(2), ends2 && h("span", { class: "ends", title: aboutInterval(interval) }, ends2));
   }
 
@@ -1502,9 +2367,9 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     );
   }
   function notes(run) {
-    const sentences = [...run.warnings];
+    const sentences2 = [...run.warnings];
     if (run.closed_unanswered)
-      sentences.unshift(`${plural(run.closed_unanswered, "unanswered call")} closed as zero credit (--final)`);
+      sentences2.unshift(`${plural(run.closed_unanswered, "unanswered call")} closed as zero credit (--final)`);
     return h(
       "div",
       { class: "callout warn", role: "note" },
@@ -1512,375 +2377,9 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       h(
         "ul",
         null,
-        sentences.map((sentence) => h("li", null, visible(sentence)))
+        sentences2.map((sentence) => h("li", null, visible(sentence)))
       )
     );
-  }
-
-  // report/judgment.ts
-  var fillers = /* @__PURE__ */ new WeakMap();
-  function openJudgment(node) {
-    if (!node) return;
-    fillers.get(node)?.();
-    node.open = true;
-  }
-  function judgmentView(item, runNumber, judgment, prompt, marks) {
-    const mark = marks[judgment.repeat];
-    const agrees = agreement2(item, judgment);
-    const node = h(
-      "details",
-      { class: `judgment ${kind(mark)}`, id: `judgment-${runNumber}-${judgment.repeat}` },
-      h(
-        "summary",
-        null,
-        h("span", { class: `mark ${kind(mark)}`, "aria-hidden": "true" }, sign(mark)),
-        h("span", { class: "title" }, `Judgment ${judgment.repeat} ${words(mark)}`),
-        judgment.meta ? h("span", { class: "chip" }, judgment.meta.level ?? `meta: ${judgment.meta.reason}`) : null,
-        agrees ? h("span", { class: agrees === "agrees with the human" ? "chip" : "chip human" }, agrees) : null
-      )
-    );
-    const fill = () => {
-      if (!node.querySelector(".body")) node.append(bodyOf(judgment, prompt));
-    };
-    fillers.set(node, fill);
-    node.addEventListener("toggle", () => {
-      if (!node.open) return;
-      fill();
-      settle(40);
-    });
-    return node;
-  }
-  function agreement2(item, judgment) {
-    if (item.label === null || !judgment.valid) return null;
-    if (judgment.step === -1 !== (item.label === -1)) return "against the human";
-    if (item.label === UNLOCATED) return "agrees with the human";
-    return judgment.step === item.label ? "agrees with the human" : "another step than the human";
-  }
-  function bodyOf(judgment, prompt) {
-    return h(
-      "div",
-      { class: "body" },
-      judgment.valid ? [h("h4", null, "Assessment"), text(judgment.assessment)] : h(
-        "p",
-        null,
-        "This reply could not be read as a verdict: ",
-        h("b", null, judgment.reason),
-        ". It counts as no acceptance, and as no rejection either."
-      ),
-      judgment.errors.length ? [
-        h("h4", null, judgment.errors.length > 1 ? "Errors" : "Error"),
-        judgment.errors.length > 1 ? h(
-          "ol",
-          { class: "errors" },
-          judgment.errors.map((error) => h("li", null, text(error)))
-        ) : text(judgment.errors[0])
-      ] : null,
-      judgment.meta ? metaView(judgment.meta) : null,
-      calls({ ...judgment, prompt }, "the judge's")
-    );
-  }
-  function metaView(meta) {
-    return h(
-      "div",
-      { class: "meta" },
-      h("h4", null, "Meta-verifier"),
-      h("p", null, meta.level ? h("b", null, meta.level) : ["no level: ", h("b", null, meta.reason)]),
-      meta.reply === null || meta.reply === void 0 ? null : calls(meta, "the meta-verifier's")
-    );
-  }
-  function calls(call, whose) {
-    const facts2 = [
-      call.model,
-      call.finish && `finish ${call.finish}`,
-      call.refused && `refused: ${call.refused}`,
-      call.seconds ? `${call.seconds} s` : null,
-      call.at ? `${call.at.slice(0, 19).replace("T", " ")} UTC` : null,
-      tokensWords(call.usage),
-      call.reply && unseen(call.reply) ? `${plural(unseen(call.reply), "character")} that cannot be seen` : null
-    ].filter(Boolean).join(" · ");
-    const all = [
-      ["Prompt", call.prompt, "This run does not hold the prompt."],
-      ["Reply", call.reply, "There is no reply."],
-      ["Reasoning", call.reasoning, null]
-    ];
-    const views = all.filter(([, content, absent]) => content || absent);
-    const body = h("div");
-    const buttons = views.map(
-      ([title, content, absent]) => h(
-        "button",
-        {
-          type: "button",
-          "aria-expanded": "false",
-          "aria-label": `${title}: ${whose} exact text`,
-          onclick: (event) => {
-            const was = event.currentTarget.getAttribute("aria-expanded") === "true";
-            buttons.forEach((button) => button.setAttribute("aria-expanded", "false"));
-            body.replaceChildren();
-            if (was) return;
-            event.currentTarget.setAttribute("aria-expanded", "true");
-            body.append(
-              content ? raw(content) : h("p", { class: "small" }, absent),
-              content ? copyButton("Copy", () => content) : ""
-            );
-          }
-        },
-        title
-      )
-    );
-    return h(
-      "div",
-      { class: "calls" },
-      h("div", { class: "buttons" }, buttons, h("span", { class: "small" }, facts2)),
-      body
-    );
-  }
-  var tokensWords = (usage) => {
-    const output = usage?.completion_tokens ?? usage?.output_tokens;
-    return typeof output === "number" ? `${number(output)} tokens` : null;
-  };
-
-  // report/proof.ts
-  async function showProof(reader2, item, run, repeat) {
-    const changed = reader2.current !== item;
-    reader2.current = item;
-    reader2.showList(false);
-    drawRows();
-    reveal(item);
-    if (head.files && !await PB.has(item.chunk)) {
-      if (reader2.current !== item || !reader2.node.isConnected) return;
-      const file = head.files.find(([, from, to]) => item.chunk >= from && item.chunk < to);
-      if (file) location.href = file[0] + location.hash;
-      return;
-    }
-    let content;
-    try {
-      content = await PB.chunk(item.chunk, head.version);
-    } catch (error) {
-      if (reader2.current !== item) return;
-      const why = `This proof could not be read: ${error.message}`;
-      reader2.pane.replaceChildren(h("p", { class: "callout bad" }, why));
-      return;
-    }
-    if (reader2.current !== item) return;
-    if (changed || !reader2.pane.firstChild) {
-      walking(reader2.pane);
-      reader2.pane.replaceChildren(...proofView(reader2, item, content));
-      window.scrollTo(0, 0);
-    }
-    select(reader2, item, run, repeat);
-    settle(80);
-  }
-  var stays = debounce((pane) => pane.classList.remove("walking"), 400);
-  function walking(pane) {
-    pane.classList.add("walking");
-    stays(pane);
-  }
-  function proofView(reader2, item, content) {
-    const problem = content.problems[item.problem];
-    const proof = content.proofs[item.place];
-    const left = h("div", { class: "left" }, problemSheets(problem), proofSheet(item, proof));
-    const right = h(
-      "div",
-      { class: "right", tabindex: 0, role: "region", "aria-label": "Judgments of this proof" },
-      proof.annotation ? annotationView(proof.annotation) : h("p", { class: "small" }, "No person has annotated this proof."),
-      item.runs.map(
-        (marks) => runView(
-          item,
-          marks,
-          proof.runs.find((judged2) => judged2.run === marks[0])
-        )
-      )
-    );
-    return [headingOf(reader2, item), h("div", { class: "sides" }, left, right)];
-  }
-  function headingOf(reader2, item) {
-    const at = reader2.shown.indexOf(item);
-    const tags = [item.domain, item.subject, item.policy && `by ${item.policy}`, plural(item.steps, "step")];
-    const button = (by, label2, keys, disabled) => h(
-      "button",
-      {
-        type: "button",
-        "aria-label": `${label2} (${keys[0]})`,
-        title: `${label2} (${keys})`,
-        disabled,
-        onclick: () => step(by)
-      },
-      by < 0 ? "←" : "→"
-    );
-    return h(
-      "div",
-      { class: "proof-heading" },
-      h("h2", null, nameOf(item)),
-      h("span", { class: "position" }, at < 0 ? "" : `${number(at + 1)} of ${number(reader2.shown.length)}`),
-      h(
-        "span",
-        { class: "walk" },
-        button(-1, "Previous proof", "k or ←", at <= 0),
-        button(1, "Next proof", "j or →", at >= reader2.shown.length - 1)
-      ),
-      copyButton("Copy the link", () => location.href),
-      h(
-        "div",
-        { class: "tags" },
-        tags.filter(Boolean).map((tag) => h("span", { class: "chip" }, tag))
-      )
-    );
-  }
-  function problemSheets(problem) {
-    const { reference, answer } = problem;
-    return [
-      h(
-        "section",
-        { class: "sheet" },
-        h("h3", null, "Problem"),
-        text(problem.text),
-        unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null
-      ),
-      reference || answer ? h(
-        "details",
-        { class: "sheet", ontoggle: once(() => settle(60)) },
-        h("summary", null, h("h3", null, "Reference solution")),
-        reference ? text(reference) : null,
-        answer ? h("p", { class: "small" }, "Answer: ", text(answer, { tag: "span" })) : null
-      ) : null
-    ];
-  }
-  function once(action) {
-    let done = false;
-    return () => {
-      if (!done) action();
-      done = true;
-    };
-  }
-  function proofSheet(item, proof) {
-    const flags = flagsOf(item, proof.annotation);
-    const policy = proof.runs.find((run) => run.policy)?.policy;
-    return h(
-      "section",
-      { class: "sheet" },
-      h("h3", null, "Proof"),
-      proof.steps?.length ? h(
-        "ol",
-        { class: "steps" },
-        proof.steps.map((content, index) => stepView(item, content, index, flags.get(index) ?? []))
-      ) : h("p", { class: "small" }, "There is no proof that could be read."),
-      policy ? calls(policy, "the policy's") : null
-    );
-  }
-  function flagsOf(item, annotation) {
-    const flags = /* @__PURE__ */ new Map();
-    const add = (step2, flag) => flags.set(step2, [...flags.get(step2) ?? [], flag]);
-    const human = (label2) => ({ by: "human", label: label2, run: -1, repeat: -1 });
-    if (annotation) {
-      if (annotation.fatal !== null && annotation.fatal >= 0) add(annotation.fatal, human("human: fatal error"));
-      for (const step2 of annotation.recoverable) add(step2, human("human: recoverable error"));
-    }
-    for (const [run, , marks] of item.runs) {
-      const prefix = item.runs.length > 1 ? `${head.runs[run].name} ` : "";
-      marks.forEach((mark, repeat) => {
-        if (mark >= 0) add(mark, { by: "judge", label: `${prefix}judgment ${repeat}`, run, repeat });
-      });
-    }
-    return flags;
-  }
-  function stepView(item, content, index, flags) {
-    const human = flags.filter((flag) => flag.by === "human");
-    const judges = flags.filter((flag) => flag.by === "judge");
-    const marked = [flags.length && "flagged", human.length && "by-human", judges.length && "by-judge"];
-    const link = (flag, at) => [
-      at ? ", " : "",
-      h("a", { href: address(item, flag.run, flag.repeat) }, flag.label)
-    ];
-    return h(
-      "li",
-      { id: `step-${index}`, class: marked.filter(Boolean).join(" ") },
-      h("span", { class: "step-number", title: `Step ${index} (steps are counted from 0)` }, index),
-      h(
-        "div",
-        null,
-        text(content.replace(/^\s*\n/, "")),
-        flags.length ? h(
-          "p",
-          { class: "flags" },
-          human.map((flag) => h("span", { class: "flag human" }, flag.label)),
-          judges.length ? h("span", { class: "flag reject" }, "first wrong step for ", judges.map(link)) : null
-        ) : null
-      )
-    );
-  }
-  function annotationView(annotation) {
-    const { correct, fatal, recoverable, first, comment, reason, remark } = annotation;
-    const verdict = correct ? "right: no error found" : fatal === null ? "wrong: judged as a whole, no step named" : fatal >= 0 ? `wrong: fatal error at step ${fatal}` : "not right: recoverable errors only";
-    return h(
-      "section",
-      { class: "sheet human" },
-      h("h3", null, "Human annotation"),
-      h(
-        "p",
-        null,
-        h("b", null, verdict),
-        recoverable.length ? `; recoverable at ${recoverable.map((step2) => `step ${step2}`).join(", ")}` : "",
-        first !== null && first >= 0 ? `; first error at step ${first}` : ""
-      ),
-      comment ? text(comment) : null,
-      reason ? [h("h4", null, "Why the first error is one"), text(reason)] : null,
-      remark ? [h("h4", null, "Remark"), text(remark)] : null
-    );
-  }
-  function runView(item, [runNumber, why, marks], shown) {
-    const run = head.runs[runNumber];
-    return h(
-      "section",
-      { class: "judgments", "aria-label": `Judgments of ${run.name}` },
-      h("h3", null, head.runs.length > 1 ? run.name : "Judgments", h("span", { class: "of" }, roleOf(run, "verifier"))),
-      why ? h(
-        "p",
-        { class: "callout bad" },
-        why === "pending" ? "The policy has not answered yet." : ["No valid proof, so nothing was judged and it scores 0: ", h("b", null, why)]
-      ) : bigStrip(item, runNumber, marks, shown),
-      (shown?.judgments ?? []).map((judgment) => judgmentView(item, runNumber, judgment, shown?.prompt ?? null, marks))
-    );
-  }
-  function bigStrip(item, run, marks, shown) {
-    const link = (mark, repeat) => {
-      const says = `Judgment ${repeat} ${words(mark)}`;
-      const href = mark === MISSING ? null : address(item, run, repeat);
-      return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark));
-    };
-    return h(
-      "div",
-      { class: "big-strip" },
-      marks.map(link),
-      h("span", { class: "small" }, tally(marks)),
-      shown?.neutralised ? h(
-        "p",
-        { class: "small" },
-        `${plural(shown.neutralised, "tag")} in the texts neutralised for the judge; you see the original.`
-      ) : null,
-      shown?.unseen ? h("p", { class: "callout warn" }, hidden("The proof", shown.unseen)) : null
-    );
-  }
-  var hidden = (what, unseen2) => `${what} holds ${plural(unseen2, "character")} that a judge reads and a person cannot see; here they are spelled out.`;
-  function select(reader2, item, run, repeat) {
-    for (const old of reader2.pane.querySelectorAll(".chosen")) old.classList.remove("chosen");
-    const node = (of, at) => document.getElementById(`judgment-${of}-${at}`);
-    if (repeat === null) {
-      for (const [of, , marks] of item.runs) {
-        const telling = ["accept", "reject"].map((wanted2) => marks.findIndex((mark2) => kind(mark2) === wanted2));
-        const found2 = telling.filter((at) => at >= 0);
-        for (const at of found2.length ? found2 : [0]) openJudgment(node(of, at));
-      }
-      return;
-    }
-    const wanted = node(run, repeat);
-    if (!wanted) return;
-    openJudgment(wanted);
-    wanted.classList.add("chosen");
-    const mark = item.runs.find(([of]) => of === run)?.[2][repeat] ?? MISSING;
-    const wrong = mark >= 0 ? document.getElementById(`step-${mark}`) : null;
-    wrong?.classList.add("chosen");
-    if (!matchMedia("(max-width: 1250px)").matches) wrong?.scrollIntoView({ block: "nearest" });
-    wanted.scrollIntoView({ block: wanted.offsetHeight > innerHeight / 2 ? "start" : "nearest" });
   }
 
   // report/routes.ts
@@ -1895,8 +2394,9 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
   async function show() {
     const [path, query = ""] = location.hash.replace(/^#/, "").split("?");
     const [part, ...rest] = path.split("/").filter(Boolean).map(decoded);
-    markLinks(part === "proofs" || part === "proof" ? "#/proofs" : "#/");
+    markLinks(part === "proofs" || part === "proof" ? "#/proofs" : part === "label" ? "#/label" : "#/");
     if (part === "proofs") await showList(reading(), query);
+    else if (part === "label" || part === void 0 && head.labelling?.served) await showLabelling(main, rest[0]);
     else if (part === "proof") await showOne(reading(), rest);
     else {
       main.replaceChildren(overview(part === "run" ? rest[0] : void 0));
@@ -1959,7 +2459,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
   var EVERY = 2e3;
   async function follow() {
     while (head.live) {
-      await new Promise((go) => setTimeout(go, EVERY));
+      await new Promise((go2) => setTimeout(go2, EVERY));
       try {
         const version = await (await fetch("version", { cache: "no-store" })).text();
         if (version !== head.version) await moveOn();
@@ -1997,26 +2497,40 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     ["p", "proofs"],
     ["?", "this help"]
   ];
+  var LABEL_KEYS = [
+    ["a", "no error"],
+    ["0 … 9", "the first wrong step (or click it)"],
+    ["f, r", "that error is fatal, recoverable"],
+    ["u", "cannot say"],
+    ["c", "comment; Esc leaves it"],
+    ["Enter", "save; once saved, the next open proof"],
+    ["z", "undo"],
+    ["j, k", "next, previous proof"]
+  ];
   var showHelp = () => {
   };
   function makeBar() {
-    const links = [
+    const reading2 = [
       { href: "#/", label: "Overview" },
       { href: "#/proofs", label: "Proofs" }
     ];
+    const label2 = head.labelling ? [{ href: "#/label", label: "Label" }] : [];
+    const links = head.labelling?.served ? label2 : [...reading2, ...label2];
     showHelp = bar({ links, help: help() }).help;
   }
+  var keyList = (keys) => h(
+    "dl",
+    { class: "facts" },
+    keys.map(([key, does]) => [h("dt", null, h("kbd", null, key)), h("dd", null, does)])
+  );
   function help() {
     const mark = (name, sign2) => h("span", { class: `mark ${name}` }, sign2);
     return h(
       "div",
       null,
       h("h2", null, "Keys and signs"),
-      h(
-        "dl",
-        { class: "facts" },
-        KEYS.map(([key, does]) => [h("dt", null, h("kbd", null, key)), h("dd", null, does)])
-      ),
+      head.labelling ? [h("h3", null, "Labelling"), keyList(LABEL_KEYS), h("h3", null, "Reading")] : null,
+      keyList(KEYS),
       h(
         "p",
         null,
@@ -2038,13 +2552,13 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
   }
   var ANYWHERE = {
     "/": () => {
-      const open = openReader();
-      if (!open.node.isConnected) {
-        main.replaceChildren(open.node);
+      const open2 = openReader();
+      if (!open2.node.isConnected) {
+        main.replaceChildren(open2.node);
         location.hash = "#/proofs";
       }
-      open.showList(true);
-      open.search.focus();
+      open2.showList(true);
+      open2.search.focus();
     },
     "?": () => showHelp(),
     o: () => location.hash = "#/",
@@ -2057,15 +2571,22 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     ArrowLeft: () => step(-1),
     e: () => {
       const all = [...document.querySelectorAll("details.judgment")];
-      const open = all.some((node) => !node.open);
-      for (const node of all) node.open = open;
+      const open2 = all.some((node) => !node.open);
+      for (const node of all) node.open = open2;
     }
   };
   function onKey(event) {
     const target = event.target;
     const typing = target.closest?.("input, select, textarea, dialog[open]");
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isLabelling()) {
+      if (!target.closest?.("dialog[open], button, a, select, details > summary") || !["Enter", " "].includes(event.key)) {
+        if (!onLabelKey(event) && event.key === "?" && !typing) showHelp();
+      }
+      return;
+    }
     if (event.key === "Escape" && target === reader?.search) target.blur();
-    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (typing) return;
     const reading2 = reader?.node.isConnected;
     const action = Object.hasOwn(ANYWHERE, event.key) && ANYWHERE[event.key] || reading2 && READING[event.key];
     if (/^[0-9]$/.test(event.key) && reading2 && reader?.current) {

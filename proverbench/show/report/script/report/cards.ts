@@ -172,7 +172,7 @@ export function metricsTable(run: Run, splits: [string, Split][]) {
             if (!known(row.metric)) return number(value);
             const bounds = split.bounds?.[row.metric];
             return [
-              score(value, split.intervals?.[row.metric]),
+              score(value, split.intervals?.[row.metric], split.fractions[row.metric]),
               bounds && bounds.high - bounds.low > 0.0005
                 ? h("div", { class: "small" }, `up to ${percent(bounds.high)} but for ${bounds.invalid} invalid`)
                 : null,

@@ -31,17 +31,14 @@ export function footnotes(intervals: Maybe[]): string[] {
   return [`${which} on fewer than ${head.little_evidence} problems with the rarer outcome`];
 }
 
-export function score(value: number | null | undefined, interval: Maybe) {
+/** A score; pointing at it tells the exact fraction and how its interval was made. */
+export function score(value: number | null | undefined, interval: Maybe, fraction?: string) {
   return h(
     "span",
-    { class: "score", title: aboutInterval(interval) },
+    { class: "score", title: [fraction, aboutInterval(interval)].filter(Boolean).join("; ") || null },
     percent(value),
     interval
-      ? h(
-          "span",
-          { class: "ends" },
-          ` [${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]`,
-        )
+      ? h("span", { class: "ends" }, ` [${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]`)
       : null,
   );
 }

@@ -1,9 +1,10 @@
 /* Keys, the top bar and its help. */
 import { filter } from "./filters";
+import { isLabelling, onLabelKey } from "./labelling";
 import { openReader, reader, step } from "./list";
 import { main } from "./routes";
 import { bar, h } from "./shell";
-import { address, ofRuns } from "./state";
+import { address, head, ofRuns } from "./state";
 
 const KEYS = [
   ["j or →", "next proof"],
@@ -16,15 +17,36 @@ const KEYS = [
   ["?", "this help"],
 ];
 
+const LABEL_KEYS = [
+  ["a", "no error"],
+  ["0 … 9", "the first wrong step (or click it)"],
+  ["f, r", "that error is fatal, recoverable"],
+  ["u", "cannot say"],
+  ["c", "comment; Esc leaves it"],
+  ["Enter", "save; once saved, the next open proof"],
+  ["z", "undo"],
+  ["j, k", "next, previous proof"],
+];
+
 let showHelp = () => {};
 
 export function makeBar() {
-  const links = [
+  const reading = [
     { href: "#/", label: "Overview" },
     { href: "#/proofs", label: "Proofs" },
   ];
+  // Whoever labels is not shown the verdicts before.
+  const label = head.labelling ? [{ href: "#/label", label: "Label" }] : [];
+  const links = head.labelling?.served ? label : [...reading, ...label];
   showHelp = bar({ links, help: help() }).help;
 }
+
+const keyList = (keys: string[][]) =>
+  h(
+    "dl",
+    { class: "facts" },
+    keys.map(([key, does]) => [h("dt", null, h("kbd", null, key)), h("dd", null, does)]),
+  );
 
 function help() {
   const mark = (name: string, sign: string) => h("span", { class: `mark ${name}` }, sign);
@@ -32,11 +54,8 @@ function help() {
     "div",
     null,
     h("h2", null, "Keys and signs"),
-    h(
-      "dl",
-      { class: "facts" },
-      KEYS.map(([key, does]) => [h("dt", null, h("kbd", null, key)), h("dd", null, does)]),
-    ),
+    head.labelling ? [h("h3", null, "Labelling"), keyList(LABEL_KEYS), h("h3", null, "Reading")] : null,
+    keyList(KEYS),
     h(
       "p",
       null,
@@ -90,8 +109,14 @@ export function onKey(event: KeyboardEvent) {
   const target = event.target as HTMLElement;
   // A dialog that was closed may keep the focus until the next frame is drawn.
   const typing = target.closest?.("input, select, textarea, dialog[open]");
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (isLabelling()) {
+    if (!target.closest?.("dialog[open], button, a, select, details > summary") || !["Enter", " "].includes(event.key))
+      if (!onLabelKey(event) && event.key === "?" && !typing) showHelp();
+    return;
+  }
   if (event.key === "Escape" && target === reader?.search) target.blur();
-  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (typing) return;
   const reading = reader?.node.isConnected;
   const action = (Object.hasOwn(ANYWHERE, event.key) && ANYWHERE[event.key]) || (reading && READING[event.key]);
   if (/^[0-9]$/.test(event.key) && reading && reader?.current) {

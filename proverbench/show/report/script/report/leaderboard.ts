@@ -23,21 +23,57 @@ export function leaderboard(task: Task) {
   );
   const rank = (run: Run) =>
     compared.length === 1 ? compared[0].ranks.find((row) => row.metric === metric && row.run === run.name) : undefined;
+  const boards = head.boards.filter((board) => board.task === task);
   return [
     h("h2", null, runs.length > 1 ? `${TASKS[task]} leaderboard` : TASKS[task]),
-    table({
-      caption: boardCaption(
-        runs,
+    boards.length > 1 ? standingApart(task) : null,
+    boards.map((board) => {
+      const mine = runs.filter((run) => board.runs.includes(run.name));
+      // Ranks are of all runs that were compared: on a board that lacks some of them they would mislead.
+      const whole = compared.length === 1 && compared[0].runs.every((name) => board.runs.includes(name));
+      const rankHere = whole ? rank : () => undefined;
+      const caption = boardCaption(
+        mine,
         compared,
-        runs.every((run) => rank(run)),
-      ),
-      columns: columns(task, splits, runs.length > 1 ? rank : null),
-      rows: runs,
-      sort: { key: "split-all", descending: known(metric)?.better !== "lower" },
+        mine.every((run) => rankHere(run)),
+      );
+      return [
+        boards.length > 1 ? h("h3", null, board.what) : null,
+        table({
+          caption: `${board.what}. ${caption}`,
+          columns: columns(task, splits, mine.length > 1 ? rankHere : null),
+          rows: mine,
+          sort: { key: "split-all", descending: known(metric)?.better !== "lower" },
+        }),
+        sentences(board.notes),
+      ];
     }),
     runs.length > 1 ? pairs(task, splits) : null,
   ];
 }
+
+/* Why there are several boards, and what is offered instead. */
+function standingApart(task: Task) {
+  const offers = (head.common[task] ?? []).map(
+    ({ repeats, scores }) =>
+      `At the R = ${repeats} that all have: ${scores.map((row) => `${row.run} ${percent(row.value)}${row.interval ? ` [${between(row.interval)}]` : ""}`).join(", ")} (exact means over all subsets of ${repeats} judgments; proverbench compare --repeats ${repeats}).`,
+  );
+  return h(
+    "div",
+    { class: "callout warn", role: "note" },
+    h("b", null, "Not all of these runs may stand in one table. "),
+    sentences([...(head.apart[task] ?? []), ...offers]),
+  );
+}
+
+const sentences = (all: string[]) =>
+  all.length
+    ? h(
+        "ul",
+        { class: "small" },
+        all.map((sentence) => h("li", null, visible(sentence))),
+      )
+    : null;
 
 interface Rank {
   best: number;
@@ -63,13 +99,23 @@ function columns(task: Task, splits: string[], rank: ((run: Run) => Rank | undef
         run.complete ? null : h("span", { class: "chip bad" }, "UNFINISHED"),
       ],
     },
+    { key: "n", label: "n", title: "Rows of the run", numeric: true, value: (run) => run.rows },
+    task === "prover"
+      ? { key: "s", label: "S", title: "Proofs of each problem", numeric: true, value: (run) => run.samples }
+      : null,
+    { key: "r", label: "R", title: "Judgments of each proof", numeric: true, value: (run) => run.repeats },
     ...splits.map((name): Column<Run> => ({
       key: `split-${name}`,
       label: `${label(metric)}, ${name}`,
       title: known(metric)?.help,
       numeric: true,
       value: (run) => run.splits[name]?.metrics?.[metric] ?? null,
-      show: (run) => score(run.splits[name]?.metrics?.[metric], run.splits[name]?.intervals?.[metric]),
+      show: (run) =>
+        score(
+          run.splits[name]?.metrics?.[metric],
+          run.splits[name]?.intervals?.[metric],
+          run.splits[name]?.fractions[metric],
+        ),
     })),
     rank && {
       key: "rank",

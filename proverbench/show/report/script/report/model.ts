@@ -66,6 +66,8 @@ export interface Split {
   metrics: Record<string, number | null> | null;
   intervals: Record<string, Interval | null>;
   bounds: Record<string, Bounds> | null;
+  /** The exact fraction behind a metric, by metric. */
+  fractions: Record<string, string>;
   /** Why a metric has no value, by metric. */
   undefined: Record<string, string>;
   plots?: Plots;
@@ -153,6 +155,21 @@ export interface Comparison {
   ranks: { metric: string; run: string; best: number; worst: number }[];
 }
 
+/** Runs whose figures may stand in one table. */
+export interface Board {
+  task: Task;
+  runs: string[];
+  what: string;
+  /** What differs nevertheless, a sentence each. */
+  notes: string[];
+}
+
+/** Runs that differ in R alone, at the R that all have. */
+export interface Common {
+  repeats: number;
+  scores: { run: string; value: number; interval: Interval | null }[];
+}
+
 export interface PublishedRow {
   model: string;
   group: string;
@@ -182,14 +199,41 @@ export interface Metric {
   headline: number | null;
 }
 
+/** Findings of a person, as a VerifierBench row has them; null steps: nothing was found yet. */
+export interface Findings {
+  first_fatal_error_step: number | null;
+  recoverable_error_steps: number[] | null;
+  reviewer_comment: string;
+  first_error_reason: string;
+  remark: string;
+}
+
+/** A proof to label, and how it was drawn. */
+export type Drawn = [key: string, stratum: string, stratumSize: number, probability: number];
+
+/** The draw of proofs that people label (docs/labels.md). */
+export interface Labelling {
+  /** Number of the run. */
+  run: number;
+  run_id: string;
+  annotator: string | null;
+  /** Whether `proverbench label` keeps the labels; otherwise the page does. */
+  served: boolean;
+  drawn: Drawn[];
+}
+
 export interface Head {
   made_by: string;
   /** The metrics of each benchmark that a run is of, headlines first. */
   metrics: Partial<Record<Task, Metric[]>>;
-  /** Mark of an interval to what it says. */
-  marks: Record<string, string>;
+  /** Intervals that rest on fewer problems say so. */
+  little_evidence: number;
   runs: Run[];
   comparisons: Comparison[];
+  boards: Board[];
+  /** Why runs of a benchmark stand on several boards. */
+  apart: Partial<Record<Task, string[]>>;
+  common: Partial<Record<Task, Common[]>>;
   published: { source: string; rows: PublishedRow[]; differences: Record<string, string[]> } | null;
   index: {
     columns: string[];
@@ -202,6 +246,7 @@ export interface Head {
   };
   /** In a folder of pages: each file, and the chunks that it holds (from, and up to but not including). */
   files?: [file: string, from: number, to: number][];
+  labelling?: Labelling;
   /** Served by `proverbench view`: the page follows the runs. */
   live?: boolean;
   version?: string;

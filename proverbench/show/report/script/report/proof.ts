@@ -14,10 +14,8 @@ export async function showProof(reader: Reader, item: Item, run: number, repeat:
   reader.showList(false);
   drawRows();
   reveal(item);
-  if (head.files && !(await PB.has(item.chunk))) {
-    if (reader.current !== item || !reader.node.isConnected) return; // somebody went elsewhere meanwhile
-    const file = head.files.find(([, from, to]) => item.chunk >= from && item.chunk < to);
-    if (file) location.href = file[0] + location.hash;
+  if (!(await isHere(item))) {
+    if (reader.current === item && reader.node.isConnected) goToFile(item); // unless somebody went elsewhere meanwhile
     return;
   }
   let content: Chunk;
@@ -37,6 +35,15 @@ export async function showProof(reader: Reader, item: Item, run: number, repeat:
   }
   select(reader, item, run, repeat);
   settle(80);
+}
+
+/** Whether this file has the texts of a proof. */
+export const isHere = async (item: Item) => !head.files || (await PB.has(item.chunk));
+
+/** Go to the file that has them. */
+export function goToFile(item: Item) {
+  const file = head.files?.find(([, from, to]) => item.chunk >= from && item.chunk < to);
+  if (file) location.href = file[0] + location.hash;
 }
 
 /* While somebody walks from proof to proof, the MathML that KaTeX adds to each formula for screen readers is not laid
@@ -103,7 +110,7 @@ function headingOf(reader: Reader, item: Item) {
   );
 }
 
-function problemSheets(problem: Problem) {
+export function problemSheets(problem: Problem) {
   const { reference, answer } = problem;
   return [
     h(
@@ -234,7 +241,7 @@ function annotationView(annotation: Annotation) {
   );
 }
 
-function runView(item: Item, [runNumber, why, marks]: Marks, shown: Judged | undefined) {
+export function runView(item: Item, [runNumber, why, marks]: Marks, shown: Judged | undefined) {
   const run = head.runs[runNumber];
   return h(
     "section",

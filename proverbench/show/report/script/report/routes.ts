@@ -1,9 +1,10 @@
 /* Places in the page have addresses:
      #/                                   the overview                 #/run/NAME          of one run
      #/proofs?show=split&text=...         the list, filtered           #/proof/RUN/KEY     a proof
-     #/proof/RUN/KEY/REPEAT               one judgment of it */
+     #/proof/RUN/KEY/REPEAT               one judgment of it         #/label, #/label/KEY  to label it (labelling.ts) */
 import { NO_FILTER, filter, matches, readFilter, setFilter } from "./filters";
 import { openReader, refresh, search, type Reader } from "./list";
+import { showLabelling } from "./labelling";
 import { overview } from "./overview";
 import { showProof } from "./proof";
 import { h } from "./shell";
@@ -24,8 +25,9 @@ export async function route() {
 async function show() {
   const [path, query = ""] = location.hash.replace(/^#/, "").split("?");
   const [part, ...rest] = path.split("/").filter(Boolean).map(decoded);
-  markLinks(part === "proofs" || part === "proof" ? "#/proofs" : "#/");
+  markLinks(part === "proofs" || part === "proof" ? "#/proofs" : part === "label" ? "#/label" : "#/");
   if (part === "proofs") await showList(reading(), query);
+  else if (part === "label" || (part === undefined && head.labelling?.served)) await showLabelling(main, rest[0]);
   else if (part === "proof") await showOne(reading(), rest);
   else {
     main.replaceChildren(overview(part === "run" ? rest[0] : undefined));

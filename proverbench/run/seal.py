@@ -1,0 +1,236 @@
+"""Seals of calls.jsonl: what makes a changed, missing, repeated or moved line visible (docs/run-format.md, "Seals").
+
+Every line ends in ``"seal":"NUMBER.SUM.CHAIN"``: its place in the file, a checksum of the line, and a hash of what
+precedes the seal and of the chain of the line before. The chain has no secret: it shows damage, and any change made
+after a line's seal was quoted, but not what was forged before. Lines that an older version wrote have no seal; the
+chain begins with a hash of them. Pure: bytes in, findings out.
+"""
+
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import NamedTuple
+
+import msgspec
+
+_SEAL = re.compile(rb',"seal":"([0-9]{1,18})\.([0-9a-f]{8})\.([0-9a-f]{32})"\}')
+_LONGEST_SEAL = 100
+_LOSS = b'{"type":"loss"'
+_SIZE = 16
+
+
+class Place(NamedTuple):
+    """Where a chain stands."""
+
+    number: int
+    """Of the latest line, from 1; 0 before the first."""
+    chain: bytes
+    """Of the latest line."""
+
+    @property
+    def head(self) -> str:
+        """The chain as it is written."""
+        return self.chain.hex()
+
+
+START = Place(0, blake2b(b"", digest_size=_SIZE).digest())
+"""Of a file without lines."""
+
+
+class SealFile(msgspec.Struct, frozen=True):
+    """Content of seal.json: what calls.jsonl held when it was last synced."""
+
+    lines: int
+    """Number of its last line then."""
+    head: str
+    """The chain of that line."""
+    format: int = 1
+
+
+def sealed(body: bytes, before: Place) -> tuple[bytes, Place]:
+    """A line with its seal, and where the chain is then.
+
+    Args:
+        body: The line as a JSON object, without a line end.
+        before: Of the line before.
+    """
+    place = Place(before.number + 1, _chain(before.chain, body))
+    return b'%s,"seal":"%d.%08x.%s"}' % (body[:-1], place.number, _sum(body, place), place.head.encode()), place
+
+
+def _sum(body: bytes, place: Place) -> int:
+    """The checksum of all that a line says."""
+    return zlib.crc32(b"%d.%s" % (place.number, place.chain), zlib.crc32(body))
+
+
+class _Parts(NamedTuple):
+    """A sealed line, taken apart."""
+
+    body: bytes
+    intact: bool
+    """Whether it has the checksum that the seal says."""
+    place: Place
+
+
+def _parts(raw: bytes) -> _Parts | None:
+    """None where a line has no seal."""
+    match = _SEAL.search(raw, max(0, len(raw) - _LONGEST_SEAL))
+    if match is None or match.end() != len(raw):
+        return None
+    body = raw[: match.start()] + b"}"
+    place = Place(int(match[1]), bytes.fromhex(match[3].decode()))
+    return _Parts(body, _sum(body, place) == int(match[2], 16), place)
+
+
+def place_of(raw: bytes) -> Place | None:
+    """What the seal of an intact line says; None where a line has none, or is damaged."""
+    parts = _parts(raw)
+    return parts.place if parts is not None and parts.intact else None
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that the seals show."""
+
+    line: int
+    """Place in the file, from 1; of the line that shows it."""
+    what: str
+    """A phrase that goes on after ``line 7``."""
+    missing: int = 0
+    """How many lines are not there."""
+
+
+class Checker:
+    """Looks at the lines of a file in turn.
+
+    Args:
+        kept: What seal.json says; None where there is none.
+
+    Attributes:
+        faults: What is wrong so far and nobody has accepted.
+        accepted: What was wrong and was accepted by a ``loss`` line.
+    """
+
+    def __init__(self, kept: SealFile | None = None) -> None:
+        self.faults: list[Fault] = []
+        self.accepted: list[Fault] = []
+        self.lines = 0
+        """Lines that were looked at."""
+        self.unsealed = 0
+        """Lines before the first seal."""
+        self._kept = kept
+        self._met = kept is None or kept.lines == 0
+        """Whether the line that seal.json names was met."""
+        self._prefix = blake2b(digest_size=_SIZE)
+        self._sums = blake2b(digest_size=_SIZE)
+        self._place: Place | None = START
+        """What the next line follows; None behind unsealed lines, until it is wanted."""
+        self._free: int | None = None
+        """A line of this number need not follow: the one before it is faulty, and that is known."""
+
+    def feed(self, raw: bytes) -> bool:
+        """Look at the next whole line, given without its ``\\n``.
+
+        Returns:
+            Whether it can be used: it is what was written, where it was written.
+        """
+        parts = _parts(raw)
+        if parts is None:
+            usable = self._unsealed(raw)
+        elif parts.body.startswith(_LOSS) and parts.intact and self._accepts(parts):
+            usable = True
+        else:
+            usable = self._sealed(parts)
+        self.lines += 1
+        self._sums.update(zlib.crc32(raw).to_bytes(4, "big"))
+        if not self._met and self._kept is not None and self._place is not None:
+            self._met = (self._place.number, self._place.head) == (self._kept.lines, self._kept.head)
+        return usable
+
+    def end(self) -> list[Fault]:
+        """The faults of a file that ends here, those of its end included."""
+        if self._met or self._kept is None or self._kept == SealFile(self.place.number, self.place.head):
+            return list(self.faults)
+        missing = self._kept.lines - self.place.number
+        if missing > 0:
+            what = f"is the last, and {missing} more that seal.json counts are missing"
+            return [*self.faults, Fault(self.lines, what, missing)]
+        return [*self.faults, Fault(self.lines, "does not end what seal.json was written for")]
+
+    @property
+    def place(self) -> Place:
+        """Where the chain is, for the line that comes next."""
+        if self._place is None:
+            self._place = Place(self.unsealed, self._prefix.copy().digest())
+        return self._place
+
+    def loss_line(self, body: Callable[[list[Fault]], bytes]) -> tuple[bytes, Place]:
+        """A line that accepts all faults so far, and where the chain is behind it.
+
+        Args:
+            body: Makes the line, a JSON object whose first field is ``"type":"loss"``, from the faults.
+        """
+        return sealed(body(self.end()), self._behind_all())
+
+    def _unsealed(self, raw: bytes) -> bool:
+        if self.lines > self.unsealed:
+            self._fault("has no seal, though lines before it have one")
+            self._pass_over(self.place.chain)
+            return False
+        self.unsealed += 1
+        self._prefix.update(raw + b"\n")
+        self._place = None
+        return True
+
+    def _sealed(self, parts: _Parts) -> bool:
+        expected = self.place
+        number = parts.place.number
+        if not parts.intact:
+            self._fault("is damaged: its checksum does not fit")
+            self._pass_over(parts.place.chain)
+            return False
+        if number <= expected.number:
+            self._fault(f"is repeated or moved: it was written as line {number}")
+            return False
+        follows = parts.place == Place(expected.number + 1, _chain(expected.chain, parts.body))
+        known = self._free == number
+        self._place, self._free = parts.place, None
+        if follows or known:
+            return True
+        gap = number - expected.number - 1
+        if gap:
+            lines = "a line that is" if gap == 1 else f"{gap} lines that are"
+            self._fault(f"comes after {lines} missing", gap)
+        else:
+            self._fault("does not follow from the line before: one of the two was changed")
+            self._free = number + 1
+        return True
+
+    def _fault(self, what: str, missing: int = 0) -> None:
+        self.faults.append(Fault(self.lines + 1, what, missing))
+
+    def _pass_over(self, chain: bytes) -> None:
+        """Go on behind a line that cannot be used; the next one is taken as it is."""
+        number = self.place.number + 1
+        self._place, self._free = Place(number, chain), number + 1
+
+    def _accepts(self, parts: _Parts) -> bool:
+        """Whether a ``loss`` line is about what was seen; the chain begins anew with it."""
+        before = self._behind_all()
+        if parts.place != Place(before.number + 1, _chain(before.chain, parts.body)):
+            return False
+        self.accepted += self.faults
+        self.faults = []
+        # What seal.json counted before the loss is no longer to be met.
+        self._met = self._met or self._kept is None or self._kept.lines < parts.place.number
+        self._place, self._free = parts.place, None
+        return True
+
+    def _behind_all(self) -> Place:
+        return Place(self.lines, self._sums.copy().digest())
+
+
+def _chain(before: bytes, body: bytes) -> bytes:
+    return blake2b(body, key=before, digest_size=_SIZE).digest()
