@@ -110,6 +110,7 @@ def arrays(verdict: NDArray[np.int_], problem: NDArray[np.int_], *, label: NDArr
         verdict=verdict.astype(np.int32),
         generated=np.ones(proofs, dtype=np.bool_),
         label=(np.full(proofs, -2) if label is None else label).astype(np.int32),
+        located=np.full(proofs, label is not None),
         meta=np.full(verdict.shape, -2, dtype=np.int8),
         steps=np.ones(proofs, dtype=np.int32),
         digest=np.zeros(proofs, dtype=np.uint64),

@@ -45,7 +45,7 @@ def test_the_screen(command, saved):
     for part in ("as judged", "calibrated by shown", "sensitivity", "specificity", "their sum - 1", "report this"):
         assert part in ended.out
     assert "assumes that the judge errs on this run's proofs as on the calibration's" in ended.out
-    assert "--to verifierbench --choose 40" in ended.out
+    assert f"proverbench label {saved / 'p1'} --choose 40" in ended.out
     for row in ("sensitivity", "specificity", "their sum - 1"):
         assert re.search(rf"^{row} +\d\.\d{{3}} \[-?\d\.\d{{3}}, \d\.\d{{3}}\] +\d+$", ended.out, re.MULTILINE)
 
