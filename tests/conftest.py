@@ -12,7 +12,24 @@ from proverbench.rehearse import GeneratedReplies, RehearseServer
 from tests.support import SHARED, Ended
 
 collect_ignore = [] if SHARED.is_dir() else ["inputs/test_published.py", "inputs/test_formatted.py"]
-"""Tests of nothing but the shared data, which are not part of the repository."""
+"""Modules of nothing but third parties' data, which are not part of the repository."""
+NEED_SHARED = {"lean_data", "imported_page"}
+"""Fixtures that are nothing but shared data."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what needs data that are not part of the repository (the mark ``shared``), where they are not."""
+    if SHARED.is_dir():
+        return
+    without = [
+        item
+        for item in items
+        if item.get_closest_marker("shared") or not NEED_SHARED.isdisjoint(getattr(item, "fixturenames", ()))
+    ]
+    config.hook.pytest_deselected(items=without)
+    left_out = {id(item) for item in without}
+    items[:] = [item for item in items if id(item) not in left_out]
+
 
 # Behind nohup a hangup is ignored, by the commands that are tested too: they inherit it.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -22,6 +22,7 @@ import msgspec
 
 from proverbench.ask.sampling import Job
 from proverbench.concurrency import Ready
+from proverbench.endpoints.audit import Remarks
 from proverbench.endpoints.base import CONNECT_ATTEMPTS, Answered, ConnectError, Outcome, Reply, Unanswered
 from proverbench.endpoints.batch import CANCELLED, EXPIRED, BatchClient, BatchState, UnknownBatchError
 from proverbench.endpoints.retry import wait_s
@@ -189,6 +190,8 @@ class Batches:
     """Whether the provider has answered anything in this session."""
 
     def __post_init__(self) -> None:
+        client = self.client
+        self._remarks = Remarks(client.name, client.normal_stops, client.missing_finish_accepted, self.desk.tell)
         self._remotes |= {batch.remote for batch in self.open_ones if batch.remote is not None}
 
     async def ask_all(
@@ -483,7 +486,9 @@ class Batches:
                 if isinstance(result.outcome, Reply):
                     failed.pop(number, None)
                     attempts = self._attempts[number] + 1
-                    desk.keep(desk.job(number), Answered(result.outcome, 0.0, attempts), batch=batch.id)
+                    job = desk.job(number)
+                    desk.keep(job, Answered(result.outcome, 0.0, attempts), batch=batch.id)
+                    self._remarks.see(desk.role, len(job.request.prompt), result.outcome)
                 else:
                     failed[number] = result.outcome
         return failed
@@ -509,7 +514,7 @@ class Batches:
             attempts = self._attempts[number]
             lasting = isinstance(exc, CallFailedError) and not (exc.kind == CANCELLED and cancelled_before)
             if lasting or fatal or attempts > self.client.max_retries or self.desk.stopping():
-                outcome = Unanswered(exc.kind, str(exc), exc.status, attempts)
+                outcome = Unanswered(exc.kind, str(exc), exc.status, attempts, failed=lasting and exc.kind != CANCELLED)
                 self.desk.keep(self.desk.job(number), outcome, batch=batch.id)
                 over.ended.append(number)
             else:

@@ -17,6 +17,7 @@ from proverbench.ask.executors.local import LocalExecutor
 from proverbench.ask.executors.shards import take_back
 from proverbench.ask.pipeline import StageCount
 from proverbench.ask.prepare import Prepared
+from proverbench.ask.reserve import Reserve, Share
 from proverbench.benchmark import benchmark_of
 from proverbench.endpoints.batch import BatchClients
 from proverbench.errors import ConfigError, ProverBenchError
@@ -28,7 +29,8 @@ from proverbench.run.session import Session, new_run_path
 from proverbench.run.sources import Sources
 from proverbench.run.spent import spent_of
 from proverbench.spending.budget import Spent
-from proverbench.spending.money import Budget, Exceeded
+from proverbench.spending.money import Budget, Exceeded, output_limit
+from proverbench.spending.usage import normalise_usage
 
 A = TypeVar("A", bound=Asker)
 
@@ -62,10 +64,21 @@ class BudgetWatch:
         self._limits = (max_cost_usd, max_tokens_total)
         self._members: list[Driver] = []
         self._noted_unknown = False
+        self._reserve: Reserve | None = None
+        if max_cost_usd is not None:
+            self._reserve = Reserve(max_cost_usd, spent_usd=lambda: self._budget().cost.usd, full=self._is_full)
 
-    def join(self, driver: "Driver") -> None:
-        """Count what this session's run spends, and has spent."""
+    def join(self, driver: "Driver") -> Share | None:
+        """Count what this session's run spends, and has spent; gives its share of what is set aside under a cap."""
         self._members.append(driver)
+        if self._reserve is None:
+            return None
+        share = Share(self._reserve, len(self._members))
+        roles = driver.session.sources.manifest.identity.roles
+        for role, spending in driver.spent.budget.roles.items():
+            limit = output_limit(roles[role].generation) if role in roles else None
+            self._reserve.join(share.named(role), spending, limit)
+        return share
 
     def exceeded(self) -> Exceeded | None:
         """The limit that is reached, if one is."""
@@ -80,13 +93,24 @@ class BudgetWatch:
             self._noted_unknown = True
             self._say("note: the server does not tell what some calls used, so the limit may be overstepped")
         exceeded = budget.exceeded()
+        if exceeded is not None:
+            self._stop(exceeded.words)
+
+    def _is_full(self, needed_usd: float) -> None:
+        """Another call may overstep the cap."""
+        cap, spent = self._limits[0], self._budget().cost
+        self._stop(f"--max-cost {cap:g} reached: {spent} spent, and another call may cost ${needed_usd:.4f}")
+
+    def _stop(self, words: str) -> None:
+        if self._reserve is not None:
+            self._reserve.close()
         going = [member for member in self._members if not member.stopping()]
-        if exceeded is None or not going:
+        if not going:
             return
         for member in going:
-            member.stop(f"budget: {exceeded.words}")
+            member.stop(f"budget: {words}")
         in_flight = sum(member.in_flight() + member.in_batches() for member in self._members)
-        self._say(f"{exceeded.words}: asking nothing new; {in_flight} calls are in flight")
+        self._say(f"{words}: asking nothing new; {in_flight} calls are in flight")
 
     def _budget(self) -> Budget:
         if len(self._members) == 1:
@@ -123,6 +147,7 @@ class Driver:
 
     Attributes:
         spent: What the run has spent; there once asking begins.
+        afford: Its share of what is set aside under a cap on the cost; None without one.
     """
 
     def __init__(
@@ -153,6 +178,7 @@ class Driver:
         self._closed = False
         self._stop_reason: str | None = None
         self.spent: Spent
+        self.afford: Share | None = None
 
     async def __aenter__(self) -> Self:
         """Open a run that is there already, and make sure that it may become what is wanted.
@@ -213,6 +239,11 @@ class Driver:
     def fault(self) -> ProverBenchError | None:
         """What ended the session, if a fault did."""
         return None if self._asker is None else self._asker.fault
+
+    @property
+    def systematic(self) -> str | None:
+        """Why nothing new is asked, where every reply of a role was bad for one reason."""
+        return None if self._asker is None else self._asker.systematic
 
     def lacks_anything(self) -> bool:
         """Whether there may be something to ask; otherwise no endpoint need be opened."""
@@ -283,10 +314,10 @@ class Driver:
         if self._budget is None:
             own = self.spent.budget
             self._budget = BudgetWatch(own.max_cost_usd, own.max_tokens_total)
+        self.afford = self._budget.join(self)
         asker = executor.asker(session, self, clients=self._clients, batched=self._batched, say=self.listener.say)
         self._asker = asker
         self.listener.attach(self)
-        self._budget.join(self)
         if self._stop_reason is not None:
             asker.stop(self._stop_reason)
         self.check_budget()  # what earlier sessions spent may be all there is
@@ -295,6 +326,8 @@ class Driver:
     def count(self, line: CallLine | AttemptLine) -> None:
         """Add up an answer, or a reply that was broken off, that was saved; stop if the budget is used up."""
         self.spent.add(line)
+        if self.afford is not None and isinstance(line, CallLine):
+            self.afford.whole.observe(self.afford.named(line.role), normalise_usage(line.usage))
         self.check_budget()
 
     def check_budget(self) -> None:

@@ -11,7 +11,7 @@ from proverbench.ask.prepare import Prepared
 from proverbench.endpoints.classify import near_parameter
 from proverbench.protocols.basic_v1 import FIELDS
 from proverbench.records import GIVEN, PROTOCOL, CallLine, Role
-from proverbench.run.reading import read_generation
+from proverbench.run.replies import ReplyReader
 from proverbench.spending.money import CHARS_PER_TOKEN, output_limit
 
 
@@ -65,11 +65,8 @@ def _without_steps(prepared: Prepared) -> Iterator[str]:
         for line in draft.lines
         if isinstance(line, CallLine) and line.id in wanted and line.sample < draft.extent.samples
     ]
-    reasons = Counter(
-        error
-        for line in lines
-        if (error := read_generation(line, policy, strip_start=draft.manifest.strips_steps).error) is not None
-    )
+    reader = ReplyReader(draft.manifest)
+    reasons = Counter(error for line in lines if (error := reader.generation(line).error) is not None)
     for reason, count in reasons.most_common():
         remedy = "; put each step into <step>…</step>, or give it as a list under steps" if "step" in reason else ""
         yield (

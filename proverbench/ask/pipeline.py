@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from proverbench.ask.batching import Batches, open_batches
+from proverbench.ask.cache_first import CacheFirst
 from proverbench.ask.judging import Event, ToJudge, grade_judgments, judge_proofs
+from proverbench.ask.reserve import Afford
 from proverbench.ask.sampling import Job, sample_proofs
+from proverbench.ask.systematic import PREFIX, watch
 from proverbench.concurrency import Ready, bounded_map
 from proverbench.endpoints.base import Caller, Outcome, Priority, Request, Unanswered
 from proverbench.endpoints.batch import BatchClients
@@ -25,7 +28,7 @@ from proverbench.protocols.prompts import Rendered, prompt_sha256
 from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, RoleIdentity
 from proverbench.run.extent import ROLES
 from proverbench.run.journal import now, storable, storable_value
-from proverbench.run.reading import is_valid, proof_steps, render
+from proverbench.run.reading import proof_steps, render
 from proverbench.run.session import Session
 
 E = TypeVar("E")
@@ -95,6 +98,16 @@ class _Stage:
         self.role: Role = role
         self.count = pipeline.progress.stages[role]
         self.leaving = pipeline.leaving
+        self._watch = watch(pipeline.session.sources, role)
+        self._cache_first: CacheFirst | None = None
+        if role == "verifier" and caller is not None and caller.cache_first:
+            self._cache_first = CacheFirst(
+                pipeline.session.sources.plan.repeats,
+                stopping=pipeline.stopping,
+                acquire=lambda held: caller.acquire(Priority.HELD if held else self._priority),
+                release=caller.release,
+                tell=pipeline.tell,
+            )
         self.batches = None if batches is None else batches(self)
 
     @property
@@ -122,11 +135,22 @@ class _Stage:
         line = self._pipeline.keep(CallKey.parse(job.request.key), job.prompt_sha256, outcome, batch=batch)
         if isinstance(outcome, Unanswered):
             self.count.fail(outcome.error_kind, outcome.message)
+            if outcome.failed:
+                self._pipeline.heed(self.role, self._watch.no_answer(outcome.message))
+            return
         if line is None:
             return
+        reason = self.session.sources.reader.invalid_reason(line, job.n_steps)
         self.count.answered += 1
         self.count.got += 1
-        self.count.valid += is_valid(line, self._pipeline.identity(self.role), job.n_steps)
+        self.count.valid += reason is None
+        if self._cache_first is not None:
+            first = job.request.begun is not None
+            self._cache_first.answered(job.number, line.usage, first=first)
+        if self._watch.armed:
+            self._pipeline.heed(self.role, self._watch.answered(line, reason, outcome.reply.context))
+            if (finding := self._watch.finding()) is not None:
+                self.tell(finding)
 
     def ask_all(
         self, source: AsyncGenerator[Job | Ready[E], None], result: Callable[[int], E]
@@ -141,7 +165,9 @@ class _Stage:
             await self._ask(job)
             return result(job.number)
 
-        return bounded_map(source, work, acquire=self._acquire, polite=self._polite)
+        if self._cache_first is None:
+            return bounded_map(source, work, acquire=self._acquire, polite=self._polite)
+        return bounded_map(self._cache_first.order(source), work, acquire=_taken, polite=self._polite)
 
     async def _acquire(self) -> bool:
         assert self._caller is not None
@@ -158,7 +184,13 @@ class _Stage:
         pipeline, task = self._pipeline, asyncio.current_task()
         pipeline.asking.add(task)
         outcome: Outcome | None = None
+        reserved: float | None = None
         try:
+            if pipeline.afford is not None:
+                reserved = await pipeline.afford.reserve(self.role, len(job.request.prompt), self.stopping)
+                if reserved is None or self.stopping():
+                    self._caller.release()
+                    return
             pipeline.session.start()
             outcome = await self._caller.call(job.request, lambda exc: self.broken(job, exc))
             self.keep(job, outcome)
@@ -173,6 +205,15 @@ class _Stage:
                 raise
         finally:
             pipeline.asking.discard(task)
+            if job.request.begun is not None:
+                job.request.begun()
+            if reserved is not None and pipeline.afford is not None:
+                pipeline.afford.settle(reserved)
+
+
+async def _taken() -> bool:
+    """The slot was taken before."""
+    return True
 
 
 class Pipeline:
@@ -187,6 +228,7 @@ class Pipeline:
             because what is in a batch is not asked in another way.
         batched: Roles whose calls go in batches.
         tell: Takes what batches have to say to the user.
+        afford: Asked before each call whether a cap leaves room for it; None: there is no cap.
 
     Raises:
         ConfigError: If a role's endpoint has no batches but needs them.
@@ -201,8 +243,10 @@ class Pipeline:
         clients: BatchClients | None = None,
         batched: Collection[Role] = (),
         tell: Tell | None = None,
+        afford: Afford | None = None,
     ) -> None:
         self.session = session
+        self.afford = afford
         self._callers = callers
         self._on_answer = on_answer or (lambda line: None)
         self.batched = batched
@@ -211,6 +255,8 @@ class Pipeline:
         self._prompt: tuple[int, Rendered, str, int] | None = None
         self.reason: str | None = None
         """Why nothing new is asked, None while the run goes."""
+        self.systematic: str | None = None
+        """Why nothing new is asked, where every reply of a role was bad for one reason."""
         self.fault: ProverBenchError | None = None
         """What ended the run, if a fault did."""
         plan, ledger = session.sources.plan, session.sources.ledger
@@ -240,8 +286,16 @@ class Pipeline:
             self.reason = reason
             self._stop_callers()
 
+    def heed(self, role: Role, why: str | None) -> None:
+        """Ask nothing new where a role's replies are all bad for one reason."""
+        if why is not None and not self.stopping():
+            self.systematic = why
+            self.stop(f"{PREFIX}{role}: {why}")
+
     def _stop_callers(self) -> None:
-        """Nobody waits for a slot any more, nor for another attempt."""
+        """Nobody waits for a slot any more, nor for another attempt, nor for room under a cap."""
+        if self.afford is not None:
+            self.afford.wake()
         for caller in self._callers.values():
             caller.stop()
 

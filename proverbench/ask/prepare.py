@@ -1,10 +1,11 @@
 """From options to a run's draft: everything is read and checked here, all faults at once, before any call."""
 
 import hashlib
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -27,8 +28,11 @@ from proverbench.inputs.data import (
     shard_of,
 )
 from proverbench.protocols.prompts import Template
+from proverbench.protocols.protocol import Protocol
+from proverbench.protocols.registry import find_protocol
 from proverbench.records import (
     GIVEN,
+    PROTOCOL,
     CallLine,
     Extent,
     Identity,
@@ -43,7 +47,7 @@ from proverbench.records import (
 )
 from proverbench.run.journal import now
 from proverbench.run.session import Draft
-from proverbench.run.sources import FORMAT_VERSION, MANIFEST, Sources, encode_rows, read_manifest
+from proverbench.run.sources import FORMAT_VERSION, MANIFEST, SUMMARY, Sources, encode_rows, read_manifest
 from proverbench.tables import read_saved
 from proverbench.version import __version__
 
@@ -69,6 +73,8 @@ class Options:
     concurrency: int | None = None
     max_cost_usd: float | None = None
     max_tokens_total: int | None = None
+    protocol: str | None = None
+    """Name of the judging protocol; None: basic-v1, or that of the run."""
     batch: str | None = None
     """Roles whose calls go in batches, e.g. ``policy,verifier``; also :data:`EVERY_ROLE` and :data:`NO_ROLE`."""
 
@@ -146,7 +152,10 @@ def prepare_new(task: Task, options: Options) -> Prepared:
     use_reference = _default(options.use_reference_solution, benchmark_of(task).reference_shown)
     if config:
         faults.attempt(lambda: _refuse_blind_budget(config, roles, options))
-    templates = faults.attempt(lambda: _templates(roles, options.prompts, use_reference))
+    protocol = faults.attempt(lambda: _protocol(options.protocol or PROTOCOL, roles))
+    templates = (
+        faults.attempt(lambda: _templates(roles, options.prompts, use_reference, protocol)) if protocol else None
+    )
     identities = faults.attempt(lambda: _role_identities(config, roles)) if config else None
     chosen = faults.attempt(lambda: _select(dataset, options.domain, options.limit, options.shard)) if dataset else None
     batched = faults.attempt(lambda: batched_roles(options.batch, roles, config)) if config else None
@@ -169,6 +178,34 @@ class Selection(NamedTuple):
     place: ShardPlace | None = None
 
 
+def is_repeated(folder: Path, draft: Draft) -> bool:
+    """Whether a saved run is what ``draft`` would be, of the same endpoints, and complete.
+
+    Raises:
+        JournalError: If its manifest or summary cannot be read.
+        RunMismatchError: If it was made by a version that this one does not know.
+    """
+    manifest = read_manifest(folder)
+    if manifest.run_id != draft.manifest.run_id or _addresses(manifest.operation) != _addresses(draft.operation):
+        return False
+    try:
+        summary = json.loads((folder / SUMMARY).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(summary, dict) and summary.get("complete") is True
+
+
+def _addresses(operation: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Role → where its calls went: the address, or the run that was replayed."""
+    roles = operation.get("roles")
+    found = {}
+    for role, settings in roles.items() if isinstance(roles, dict) else ():
+        endpoint = settings.get("endpoint") if isinstance(settings, dict) else None
+        if isinstance(endpoint, dict):
+            found[role] = (endpoint.get("base_url"), endpoint.get("run"))
+    return found
+
+
 def build_draft(
     task: Task,
     options: Options,
@@ -186,6 +223,7 @@ def build_draft(
     return Draft(
         identity=Identity(
             task=task,
+            protocol=options.protocol or PROTOCOL,
             roles=_ordered(identities),
             prompt_sha256={role: template.sha256 for role, template in templates.items()},
             own_prompts=[role for role, template in templates.items() if template.own],
@@ -233,7 +271,10 @@ def prepare_rows(
     faults.attempt(lambda: config.require(roles))
     faults.refuse_if_any()
     use_reference = _default(options.use_reference_solution, benchmark_of(task).reference_shown)
-    templates = faults.attempt(lambda: _templates(roles, options.prompts, use_reference))
+    protocol = faults.attempt(lambda: _protocol(options.protocol or PROTOCOL, roles))
+    templates = (
+        faults.attempt(lambda: _templates(roles, options.prompts, use_reference, protocol)) if protocol else None
+    )
     identities = faults.attempt(lambda: _role_identities(config, roles))
     faults.refuse_if_any()
     if templates is None or identities is None:
@@ -244,7 +285,10 @@ def prepare_rows(
         extent, digest = continued.extent, continued.identity.data_sha256
         selection = Selection(rows, extent.domain, extent.limit, extent.shard, continued.shard_place)
     before = None if continued is None else continued.operation
-    return Prepared(build_draft(task, options, config, digest, selection, templates, identities, before=before), config)
+    draft = build_draft(task, options, config, digest, selection, templates, identities, before=before)
+    if continued is not None:
+        draft = replace(draft, format_version=continued.format_version)
+    return Prepared(draft, config)
 
 
 def prepare_resumed(task: Task, path: Path, options: Options) -> Prepared:
@@ -282,7 +326,12 @@ def _resumed(sources: Sources, task: Task, options: Options) -> Prepared:
     use_reference = _default(options.use_reference_solution, old.use_reference_solution)
     if config:
         faults.attempt(lambda: _refuse_blind_budget(config, roles, options))
-    templates = faults.attempt(lambda: _resumed_templates(sources, roles, options.prompts, use_reference))
+    protocol = faults.attempt(lambda: _protocol(options.protocol or old.protocol, roles))
+    templates = (
+        faults.attempt(lambda: _resumed_templates(sources, roles, options.prompts, use_reference, protocol))
+        if protocol
+        else None
+    )
     identities = faults.attempt(lambda: _role_identities(config, roles)) if config else None
     grown = faults.attempt(lambda: _resumed_rows(sources, options))
     saved = manifest.operation
@@ -300,6 +349,7 @@ def _resumed(sources: Sources, task: Task, options: Options) -> Prepared:
         Draft(
             identity=msgspec.structs.replace(
                 old,
+                protocol=options.protocol or old.protocol,
                 roles=_ordered(identities),
                 prompt_sha256={role: template.sha256 for role, template in templates.items()},
                 own_prompts=[role for role, template in templates.items() if template.own],
@@ -373,11 +423,22 @@ def _select(
     return Selection([chosen[i] for i in positions], domain, limit, f"{index}/{count}", place)
 
 
-def _templates(roles: tuple[Role, ...], paths: Mapping[Role, Path], use_reference: bool) -> dict[Role, Template]:
+def _protocol(name: str, roles: Sequence[Role]) -> Protocol:
+    """The protocol of that name, which must know every role that is asked."""
+    protocol = find_protocol(name)
+    unknown = [role for role in roles if role not in protocol.slots]
+    if unknown:
+        raise ConfigError(f"protocol {name!r} has no {', '.join(unknown)}; leave out --meta, or use another protocol")
+    return protocol
+
+
+def _templates(
+    roles: tuple[Role, ...], paths: Mapping[Role, Path], use_reference: bool, protocol: Protocol
+) -> dict[Role, Template]:
     faults = _Faults()
     templates: dict[Role, Template] = {}
     for role in roles:
-        template = faults.attempt(lambda role=role: Template.load(role, paths.get(role)))  # type: ignore[misc]
+        template = faults.attempt(lambda role=role: Template.load(role, paths.get(role), protocol))  # type: ignore[misc]
         if template is not None:
             templates[role] = template
             faults.lines += template.faults(use_reference)
@@ -386,7 +447,7 @@ def _templates(roles: tuple[Role, ...], paths: Mapping[Role, Path], use_referenc
 
 
 def _resumed_templates(
-    sources: Sources, roles: tuple[Role, ...], paths: Mapping[Role, Path], use_reference: bool
+    sources: Sources, roles: tuple[Role, ...], paths: Mapping[Role, Path], use_reference: bool, protocol: Protocol
 ) -> dict[Role, Template]:
     """As in the run, unless a path is given (the session refuses one that differs)."""
     missing = [role for role in sources.manifest.identity.prompt_sha256 if role not in sources.templates]
@@ -395,7 +456,7 @@ def _resumed_templates(
             f"{sources.path} has no prompts of its own ({', '.join(missing)}), so nothing more can be asked"
         )
     new = tuple(role for role in roles if role not in sources.templates or role in paths)
-    templates = dict(sources.templates) | _templates(new, paths, use_reference)
+    templates = dict(sources.templates) | _templates(new, paths, use_reference, protocol)
     return {role: templates[role] for role in ("policy", "verifier", "meta") if role in templates}
 
 

@@ -63,6 +63,7 @@ def command(
         "seed": folds,
         "runs": {run.name: _analyse(run, factors or FACTORS, ks or None, folds) for run in opened},
         "panels": _panels(opened),
+        "notes": _notes(opened),
     }
     if labels is not None:
         found["labels"] = _labels(opened, labels)
@@ -113,6 +114,19 @@ def _analyse(run: "SavedRun", factors: Sequence[str], ks: Sequence[int] | None, 
     return found
 
 
+def _notes(runs: "Sequence[SavedRun]") -> list[str]:
+    """What must be said of several runs whose figures stand below one another."""
+    from proverbench.run.boards import Entry, boards_of
+
+    if len(runs) < 2:
+        return []
+    entries = {run.name: Entry(run.manifest, run.summary, run.folder.rows(), run.arrays) for run in runs}
+    boards = boards_of(entries)
+    tasks = dict.fromkeys(run.task for run in runs)
+    apart = [sentence for task in tasks for sentence in boards.sentences(task)]
+    return [*apart, *(note for board in boards.boards for note in board.notes)]
+
+
 def _panels(runs: "Sequence[SavedRun]") -> list[dict[str, Any]]:
     """For each task with several runs: their agreement, or why there is none."""
     from proverbench.metrics.agreement import panel_agreement
@@ -139,6 +153,8 @@ def _show(found: dict[str, Any]) -> None:
     from proverbench.metrics.shown import footnotes, named_intervals
 
     out = console()
+    for note in found["notes"]:
+        out.print(plain(f"note: {note}"))
     for name, run in found["runs"].items():
         size = f"{run['problems']} problems, {run['proofs']} proofs, {run['repeats']} repeats"
         out.print(plain(f"{name}: {benchmark_of(run['task']).name}, split {found['split']}, {size}"), style="bold")

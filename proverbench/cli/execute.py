@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.ask.forewarn import forewarnings
-from proverbench.ask.prepare import Options, prepare_new, prepare_resumed
+from proverbench.ask.prepare import Options, Prepared, is_repeated, prepare_new, prepare_resumed
 from proverbench.cli.common import EXIT_COMPLETE
 from proverbench.cli.estimate import print_estimate
 from proverbench.cli.streams import say
-from proverbench.errors import ConfigError
+from proverbench.errors import ConfigError, ProverBenchError
 from proverbench.records import Role, Task
 from proverbench.run.session import refuse_taken
+from proverbench.run.sources import MANIFEST
 
 
 def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, Any]) -> int:
@@ -29,7 +30,7 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
         UserInputError: Bad input; nothing was called, nothing written.
         JournalError: The disk.
     """
-    output, resume = given.pop("output"), given.pop("resume")
+    output, resume, again = given.pop("output"), given.pop("resume"), given.pop("again")
     final, dry_run, cancel = given.pop("final"), given.pop("dry_run"), given.pop("cancel_batches")
     spread = given.pop("executor") == "ray"
     options = Options(
@@ -52,6 +53,8 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
     if dry_run:
         print_estimate(prepared, resume)
         return EXIT_COMPLETE
+    if output is None and resume is None and not again:
+        _refuse_twice(prepared)
     if spread and prepared.batched:
         raise ConfigError("--batch cannot be given with --executor ray: one process is enough to ask in batches")
     for warning in forewarnings(prepared):
@@ -61,3 +64,22 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
     execution = Execution(prepared, resume=resume, output=output, spread=spread)
     del prepared  # the driver gives the rows up once they are in the run's folder
     return execution.main(final=final, cancel=cancel)
+
+
+def _refuse_twice(prepared: Prepared) -> None:
+    """The same command typed twice does not pay twice unasked.
+
+    Raises:
+        ConfigError: If a complete run under runs/ is the same, of the same endpoints.
+    """
+    for manifest in sorted(Path("runs").glob(f"*/{MANIFEST}")):
+        folder = manifest.parent
+        try:
+            same = is_repeated(folder, prepared.draft)
+        except ProverBenchError:
+            continue  # a folder that cannot be read is no reason to refuse a new run
+        if same:
+            raise ConfigError(
+                f"{folder} is this run, and complete; look into it with: proverbench inspect {folder}. "
+                "To pay for it again: --again (or another --output)"
+            )

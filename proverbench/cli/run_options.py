@@ -35,6 +35,7 @@ def shared_options(*, data: str, repeats: int, reference_shown: bool) -> Callabl
             help=f"Judgments of each proof. [default: {repeats}]",
         ),
         click.option("--output", type=FILE, metavar="DIR", help="Folder of the run. [default: runs/TASK-MODEL-DATE]"),
+        click.option("--again", is_flag=True, help="Run anew though runs/ has the same run, complete."),
         click.option("--domain", metavar="NAME", help="Only rows of this domain, e.g. ugd or qe. [default: all]"),
         click.option(
             "--limit",
@@ -50,6 +51,7 @@ def shared_options(*, data: str, repeats: int, reference_shown: bool) -> Callabl
             help=f"Show judges the reference solution. [default: {'on' if reference_shown else 'off'}]",
         ),
         click.option("--verifier-prompt", type=FILE, metavar="FILE", help="Your verifier prompt instead of ours."),
+        click.option("--protocol", metavar="NAME", help="How judges are asked and read. [default: basic-v1]"),
         click.option("--no-neutralise", is_flag=True, help="Show judges the tags that stand in proofs as they are."),
         click.option("--dry-run", is_flag=True, help="Check everything, print call budget and cost; call nothing."),
         click.option("--resume", type=FILE, metavar="DIR", help="Go on with this run; asks only what is unanswered."),

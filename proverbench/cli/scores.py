@@ -37,13 +37,15 @@ def _print(summary: Summary, path: Path) -> None:
     from proverbench.cli.tables import console as console_for_results
     from proverbench.cli.tables import fits
     from proverbench.run.folder import TIMING
+    from proverbench.run.provenance import provenance_words
     from proverbench.run.remarks import remarks
     from proverbench.run.sources import read_manifest
     from proverbench.spending.money import used
 
-    console = console_for_results()
+    console, manifest = console_for_results(), read_manifest(path)
     shown = {name: split for name, split in summary.splits.items() if split.selected_rows or name == "all"}
     console.print(f"{benchmark_of(summary.task).name}  (scores 0-1, [95 % interval])", style="italic")
+    console.print(provenance_words(manifest))
     table = _table(shown, with_intervals=shown)
     narrow = not fits(console, table)
     console.print(_table(shown, with_intervals=["all"]) if narrow else table)
@@ -63,7 +65,7 @@ def _print(summary: Summary, path: Path) -> None:
             console.print(f"invalid, {role}: " + ", ".join(f"{reason} {n}" for reason, n in reasons.items()))
     if summary.closed_unanswered:
         console.print(f"{summary.closed_unanswered} unanswered calls were closed as zero credit (--final)")
-    for remark in remarks(read_manifest(path), summary):
+    for remark in remarks(manifest, summary):
         console.print(f"note: {remark}")
     if spent := used(summary.usage, msgspec.json.decode((path / TIMING).read_bytes())["roles"]):
         console.print(f"used {spent}")

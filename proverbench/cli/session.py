@@ -194,12 +194,15 @@ class Execution:
         if not summary.complete:
             self._say_why_unanswered()
             self._say_how_to_go_on()
+        elif self._driver.systematic is not None:
+            say(f"error: {self._driver.systematic}. Nothing is left to ask; this score says nothing of the model")
         else:
             say(f"complete; look into it with: proverbench inspect {session.path}")
         code = self._signals.exit_code
         if code is not None:
             return code
-        return EXIT_COMPLETE if summary.complete and printed else EXIT_INCOMPLETE
+        told = self._driver.systematic is None
+        return EXIT_COMPLETE if summary.complete and printed and told else EXIT_INCOMPLETE
 
     def _say_why_unanswered(self) -> None:
         """Which calls of this session got no answer, and what was said of them."""
@@ -236,7 +239,13 @@ class Execution:
                 if len(lacking) == len(never_given):
                     return
         exceeded = spent_of(session.sources).budget.exceeded()
-        say(f"incomplete; go on with: {command}" + (f" {exceeded.option} MORE" if exceeded is not None else ""))
+        option = "--max-cost" if "--max-cost" in (self._driver.reason or "") else ""
+        option = exceeded.option if exceeded is not None else option
+        more = f" {option} MORE" if option else ""
+        if self._driver.systematic is not None:
+            say(f"error: {self._driver.systematic}. Nothing new is asked; to go on all the same: {command}{more}")
+        else:
+            say(f"incomplete; go on with: {command}{more}")
 
 
 def _spare_collector() -> None:

@@ -8,9 +8,11 @@ from typing import Any, Literal
 
 from proverbench.compression.building import Compiled, compile_files, source_problems
 from proverbench.compression.charges import Charge, Item, Part, charge
-from proverbench.compression.export import Export, read_export_lines, write_export
+from proverbench.compression.export import Export
+from proverbench.compression.export_reading import read_export_lines
+from proverbench.compression.export_writing import write_export
 from proverbench.compression.hashing import sha256_hex
-from proverbench.compression.kernel import LeanKernel
+from proverbench.compression.kernel import LeanKernel, shown
 from proverbench.compression.limits import StoppedError
 from proverbench.compression.project import build_project, check_with_own_kernel, fetched_for, import_problems
 from proverbench.compression.rules import (
@@ -198,7 +200,7 @@ def read_ruling(
     return Check(
         task,
         answer["verdict"],
-        tuple(answer["problems"]),
+        tuple(shown(problem) for problem in answer["problems"]),
         kernel.name,
         kernel.isolation.said,
         charged,

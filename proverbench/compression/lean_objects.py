@@ -22,7 +22,6 @@ from proverbench.compression.export import (
     SORT,
     SUCC,
     Axiom,
-    Builder,
     Constant,
     Constructor,
     Declaration,
@@ -35,10 +34,12 @@ from proverbench.compression.export import (
     Rule,
     Theorem,
 )
+from proverbench.compression.export_building import Builder
 from proverbench.errors import DataError
 
 _TAG_ARRAY, _TAG_STRING, _TAG_BIGNUM = 246, 249, 250
 _HEADER = struct.Struct("<iHBB")
+_CIRCLE = "an object contains itself"
 _QUOT_KINDS: tuple[Literal["type", "ctor", "lift", "ind"], ...] = ("type", "ctor", "lift", "ind")
 _SAFETIES: tuple[Literal["safe", "unsafe", "partial"], ...] = ("unsafe", "safe", "partial")
 
@@ -98,6 +99,8 @@ class ObjectReader:
         if node.tag != _TAG_BIGNUM:
             raise DataError(f"an object with tag {node.tag} where a number was wanted")
         _, limbs = struct.unpack("<ii", self._memory.read(pointer + 8, 8))
+        if limbs < 0:
+            raise DataError("a negative number")
         return int.from_bytes(self._memory.read(self.word(pointer + 16), 8 * limbs), "little")
 
     def string(self, pointer: int) -> str:
@@ -105,6 +108,8 @@ class ObjectReader:
         if self.node(pointer).tag != _TAG_STRING:
             raise DataError("an object where a string was wanted")
         size = self.word(pointer + 8)
+        if size == 0:
+            raise DataError("a string without its end")
         return self._memory.read(pointer + 32, size - 1).decode("utf-8")
 
     def array(self, pointer: int) -> list[int]:
@@ -115,9 +120,13 @@ class ObjectReader:
 
     def list(self, pointer: int) -> list[int]:
         """The pointers in a list."""
-        found = []
+        found: list[int] = []
+        seen: set[int] = set()
         node = self.node(pointer)
         while node.tag == 1:
+            if node.at in seen:
+                raise DataError(_CIRCLE)
+            seen.add(node.at)
             found.append(self.field(node, 0))
             node = self.node(self.field(node, 1))
         return found
@@ -137,8 +146,13 @@ class TermReader:
 
     def name(self, pointer: int) -> int:
         """A name."""
-        objects, chain = self.objects, []
+        objects = self.objects
+        chain: list[int] = []
+        seen: set[int] = set()
         while pointer not in self._names:
+            if pointer in seen:
+                raise DataError(_CIRCLE)
+            seen.add(pointer)
             chain.append(pointer)
             pointer = objects.field(objects.node(pointer), 0)
         for pointer in reversed(chain):
@@ -155,6 +169,7 @@ class TermReader:
     def level(self, pointer: int) -> int:
         """A universe level."""
         objects, known = self.objects, self._levels
+        opened: set[int] = set()
         stack = [pointer]
         while stack:
             top = stack[-1]
@@ -171,6 +186,7 @@ class TermReader:
             needs = [objects.field(node, i) for i in range(1 if kind == SUCC else 2)]
             pending = [need for need in needs if need not in known]
             if pending:
+                _open(top, pending, opened)
                 stack += pending
                 continue
             known[top] = self._builder.level(kind, *(known[need] for need in needs))
@@ -179,6 +195,7 @@ class TermReader:
     def term(self, pointer: int) -> int:
         """A term; metadata is dropped."""
         objects, known = self.objects, self._terms
+        opened: set[int] = set()
         stack = [pointer]
         while stack:
             top = stack[-1]
@@ -189,6 +206,7 @@ class TermReader:
             needs = [objects.field(node, i) for i in _TERM_FIELDS.get(node.tag, ())]
             pending = [need for need in needs if need not in known]
             if pending:
+                _open(top, pending, opened)
                 stack += reversed(pending)
                 continue
             known[top] = self._term(node, [known[need] for need in needs])
@@ -290,6 +308,17 @@ class TermReader:
         )
 
 
+def _open(top: int, pending: list[int], opened: set[int]) -> None:
+    """Note that an object waits for others; one that waits already and is not yet known contains itself.
+
+    Raises:
+        DataError: If it does.
+    """
+    opened.add(top)
+    if not opened.isdisjoint(pending):
+        raise DataError(_CIRCLE)
+
+
 # Which object fields of an Expr are terms.
 _TERM_FIELDS: dict[int, tuple[int, ...]] = {5: (0, 1), 6: (1, 2), 7: (1, 2), 8: (1, 2, 3), 10: (1,), 11: (2,)}
 
@@ -317,7 +346,7 @@ def declarations_of(constants: list[Constant]) -> list[Declaration]:
         block.ctors = [ctor for ctor in ctors if isinstance(ctor, Constructor)]
     for constant in constants:
         if isinstance(constant, Recursor):
-            if constant.all[0] not in owner:
+            if not constant.all or constant.all[0] not in owner:
                 raise DataError("a recursor without its inductive type")
             owner[constant.all[0]].recs.append(constant)
     return found

@@ -1,9 +1,11 @@
 """Reading what `lean` compiles a file to: an .olean of Lean 4.35."""
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from proverbench.compression.export import Builder, Constant, Export
+from proverbench.compression.export import Constant, Export
+from proverbench.compression.export_building import Builder
 from proverbench.compression.lean_objects import Node, TermReader, declarations_of
 from proverbench.compression.structure import in_dependency_order
 from proverbench.errors import DataError
@@ -21,7 +23,7 @@ class _File:
 
     def read(self, address: int, size: int) -> bytes:
         start = address - self._base
-        if start < _FIRST_OBJECT - 8 or start + size > len(self._data):
+        if start < _FIRST_OBJECT or size < 0 or start + size > len(self._data):
             raise DataError(f"an .olean points outside itself ({address:#x})")
         return self._data[start : start + size]
 
@@ -63,18 +65,30 @@ def read_oleans(oleans: Sequence[tuple[str, bytes]]) -> tuple[Export, list[Modul
 
 
 def constant_names(name: str, data: bytes) -> tuple[str, ...]:
-    """Names of the constants that a module declares, sorted; reads nothing else.
+    """Names of the constants that a module declares, sorted.
 
     Raises:
         DataError: If it is no .olean of this format.
     """
     builder = Builder()
-    reader, root = _open(name, data, builder)
-    objects = reader.objects
-    return tuple(sorted(builder.export.name_text(reader.name(item)) for item in objects.array(objects.field(root, 1))))
+    return tuple(sorted(builder.export.name_text(item.name) for item in _read_module(name, data, builder)[1]))
 
 
 def _read_module(name: str, data: bytes, builder: Builder) -> tuple[tuple[str, ...], list[Constant]]:
+    """A module's imports and constants.
+
+    Raises:
+        DataError: If the bytes are no .olean of this format, whatever else they are.
+    """
+    try:
+        return _parse_module(name, data, builder)
+    except (ValueError, LookupError, struct.error, OverflowError, TypeError) as exc:
+        if isinstance(exc, DataError):
+            raise
+        raise DataError(f"module {name}: is no .olean that Lean writes ({type(exc).__name__})") from exc
+
+
+def _parse_module(name: str, data: bytes, builder: Builder) -> tuple[tuple[str, ...], list[Constant]]:
     reader, root = _open(name, data, builder)
     objects = reader.objects
     imports = tuple(

@@ -7,7 +7,7 @@ from typing import Any
 
 from proverbench.compression.bundle import Bundle
 from proverbench.compression.checking import SCORER, Check, check_export, check_sources
-from proverbench.compression.export import read_export_lines
+from proverbench.compression.export_reading import read_export_lines
 from proverbench.compression.hashing import sha256_hex
 from proverbench.compression.isolation import UNSAFE, Isolation
 from proverbench.compression.kernel import LeanKernel, find_library

@@ -37,6 +37,8 @@ _FIRST_OUTPUT_GUESS = 1000.0
 """Output tokens that a call is taken to cost before any answer told."""
 _GUESS_WEIGHT = 0.1
 """Of the latest answer in the running mean of output tokens."""
+STOPPED = "stopped"
+"""The kind of calls that got no further attempt because everything stops."""
 _WRONG_ADDRESS = (*range(300, 400), 404, 405)
 """Statuses that speak of the address, not of one call."""
 
@@ -55,6 +57,7 @@ class EndpointCaller:
         normal_stops: The finish reasons that are a normal stop for the endpoint's kind. None: replies are taken as
             they are, without the audit, because they are no live ones.
         missing_finish_accepted: Whether replies without a finish reason may be valid; else the first is remarked on.
+        cache_first: Whether the first judgment of a proof is asked alone (ask/cache_first.py).
         answered_before: Answers that the run has of this endpoint already, from earlier sessions.
         clock: Monotonic time in seconds.
         sleep: Waits.
@@ -74,12 +77,14 @@ class EndpointCaller:
         normal_stops: frozenset[str] | None = frozenset({"stop"}),
         missing_finish_accepted: bool = False,
         answered_before: int = 0,
+        cache_first: bool = False,
         clock: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
         rng: random.Random | None = None,
     ) -> None:
         self.state = EndpointState()
         self.name = name
+        self.cache_first = cache_first
         self.limiter = Limiter(concurrency, requests_per_minute=requests_per_minute, state=self.state, clock=clock)
         self._endpoint = endpoint
         self._timeout_s = timeout_s
@@ -130,7 +135,8 @@ class EndpointCaller:
         except EndpointError as exc:
             if self.state.answered == 0 and self._hits_every_call(exc):
                 raise self._named(exc) from None
-            return Unanswered(exc.kind, str(exc), exc.status, call.attempts, call.abandoned)
+            failed = isinstance(exc, CallFailedError) and exc.kind != STOPPED
+            return Unanswered(exc.kind, str(exc), exc.status, call.attempts, call.abandoned, failed)
         finally:
             if call.holds_slot:
                 self.limiter.release()
@@ -329,4 +335,4 @@ class _Progress:
     def stopped(self) -> CallFailedError:
         """The error of a call that got no further attempt because everything stops."""
         why = f"; the last one: {self.last_error}" if self.last_error else ""
-        return CallFailedError(f"stopped before another attempt{why}", kind="stopped")
+        return CallFailedError(f"stopped before another attempt{why}", kind=STOPPED)

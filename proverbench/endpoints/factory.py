@@ -128,6 +128,7 @@ async def _open(
         normal_stops=kind.normal_stops if kind.live else None,
         missing_finish_accepted=endpoint.accept_missing_finish,
         answered_before=answered_before,
+        cache_first=kind.caches_prompts if endpoint.cache_first is None else endpoint.cache_first,
     )
     return caller
 

@@ -20,7 +20,7 @@ from proverbench.retrieval.records import GoldQuery, RunManifest
 from proverbench.retrieval.render import modern_sha256
 from proverbench.retrieval.run import Result, run_system
 from proverbench.retrieval.settings import Settings
-from proverbench.retrieval.systems.base import Context, System
+from proverbench.retrieval.systems.base import Context, System, forecast_of
 from proverbench.retrieval.systems.build import SystemBuilder
 
 SAY_EVERY_S = 5.0
@@ -62,6 +62,7 @@ class Session:
         self.planned = planned
         self.prepared: Prepared = prepare(data)
         self._say = say
+        self._began: dict[str, tuple[float, int]] = {}
         self._say_again = time.monotonic() + SAY_EVERY_S
         self._signals = StopSignals(self._stop_politely)
         context = Context(
@@ -135,12 +136,24 @@ class Session:
     def _progress(self, what: str, done: int, total: int) -> None:
         """Say how far something is: when it is done, and every few seconds before."""
         now = time.monotonic()
+        began, before = self._began.setdefault(what, (now, done))
         if done == total or now >= self._say_again:
             self._say_again = now + SAY_EVERY_S
-            self._say(f"{what}: {done} of {total}")
+            left = (total - done) * (now - began) / (done - before) if done > before else 0.0
+            self._say(f"{what}: {done} of {total}{f', about {_duration(left)} left' if left >= 1 else ''}")
+
+    def forecasts(self) -> list[str]:
+        """Return what each system will ask for, and about how much and how long that is."""
+        return [line for _, system in self.systems for line in forecast_of(system, self.prepared.queries_for(system))]
 
     def _answered(self, spec: str) -> Callable[[int, int], None]:
         return lambda done, total: self._progress(f"{spec}: queries answered", done, total)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def plan_new(specs: Sequence[str], output: Path) -> list[Planned]:

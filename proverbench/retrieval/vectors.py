@@ -64,6 +64,10 @@ class Embedder(Protocol):
         """Return what people should know, such as tokens and cost."""
         ...
 
+    def forecast(self, missing: "MissingTexts") -> str:
+        """Say about how much and how long it will be to embed so many texts."""
+        ...
+
     async def aclose(self) -> None:
         """Release what it holds."""
         ...

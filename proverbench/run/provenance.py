@@ -47,6 +47,26 @@ def provenance(manifest: Manifest, summary: Summary) -> dict[str, Any]:
     }
 
 
+def provenance_words(manifest: Manifest) -> str:
+    """The same in a sentence: who was judged by whom, on how much, and what the judges were shown."""
+    identity, extent = manifest.identity, manifest.extent
+    benchmark = benchmark_of(identity.task)
+    policy, judge, meta = (_model(manifest, role) for role in ("policy", "verifier", "meta"))
+    who = [f"{policy} writes"] if benchmark.samples else []
+    who += [f"{judge} judges"] + ([f"{meta} grades"] if extent.meta else [])
+    size = [f"{extent.rows} {benchmark.unit}{'' if extent.rows == 1 else 's'}"]
+    size += [f"S = {extent.samples}"] if benchmark.samples else []
+    return "; ".join(
+        [
+            ", ".join(who),
+            ", ".join([*size, f"R = {extent.verifier_repeats}"]),
+            f"prompts: {prompts_of(manifest) or 'not kept'}",
+            f"reference solution {'shown' if identity.use_reference_solution else 'not shown'}",
+            f"neutralising {'on' if identity.neutralise else 'off'}",
+        ]
+    )
+
+
 def prompts_of(manifest: Manifest) -> str:
     """Whose prompts were used: ``own`` (this project's), or the start of a template's SHA-256, by role."""
     own = manifest.identity.own_prompts

@@ -163,6 +163,7 @@ class Session:
         faults = [
             *identity_differences(self.sources.manifest.identity, draft.identity),
             *_shrinking(self.sources, draft),
+            *_other_format(self.sources.manifest, draft),
         ]
         if faults:
             raise RunMismatchError(
@@ -332,6 +333,13 @@ def identity_differences(old: Identity, new: Identity, *, first: str = "the run 
         elif before != after:
             faults.append(f"  {name}: {first} {before!r}, {second} {after!r}")
     return faults
+
+
+def _other_format(manifest: Manifest, draft: Draft) -> list[str]:
+    """A run keeps the format that it was made with: its judges were shown proofs as that reads them."""
+    if draft.format_version == manifest.format_version:
+        return []
+    return [f"  format_version: the run has {manifest.format_version}, now {draft.format_version}"]
 
 
 def _shrinking(sources: Sources, draft: Draft) -> list[str]:

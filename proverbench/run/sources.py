@@ -18,9 +18,9 @@ from proverbench.benchmark import benchmark_of
 from proverbench.endpoints.kinds.registry import known_kind, no_such_kind
 from proverbench.errors import JournalError, PromptError, RunMismatchError
 from proverbench.protocols.prompts import Template
+from proverbench.protocols.registry import known_protocol, no_such_protocol
 from proverbench.records import (
     GIVEN,
-    PROTOCOLS,
     Extent,
     Generation,
     Identity,
@@ -32,6 +32,7 @@ from proverbench.records import (
 from proverbench.run.extent import Plan
 from proverbench.run.journal import CALLS, CallsReader, Ledger, disk
 from proverbench.run.regular import open_regular
+from proverbench.run.replies import ReplyReader
 
 MANIFEST = "manifest.json"
 INPUTS = "inputs.jsonl"
@@ -79,6 +80,7 @@ class Sources:
         templates: Role → the template as used; a role is absent when it has none here (an imported run).
         plan: The calls, numbered.
         calls: Reads their lines.
+        reader: Reads their replies.
 
     Raises:
         RunMismatchError: If the folder is no run.
@@ -112,9 +114,10 @@ class Sources:
     def _read_parts(self) -> None:
         path = self.path
         self.rows = Inputs(path, self.manifest)
+        self.reader = ReplyReader(self.manifest)
         try:
             self.templates = {
-                role: Template.load(role, path / PROMPTS / PROMPT_FILES[role])
+                role: Template.load(role, path / PROMPTS / PROMPT_FILES[role], self.reader.protocol)
                 for role in self.manifest.identity.prompt_sha256
                 if (path / PROMPTS / PROMPT_FILES[role]).is_file()
             }
@@ -205,11 +208,10 @@ class _Stored(msgspec.Struct):
 def _check_identity(raw: bytes, manifest: Manifest, file: Path) -> None:
     """Refuse a run that this version would read by other rules than it was made with."""
     protocol = manifest.identity.protocol
-    if protocol not in PROTOCOLS:
-        near = difflib.get_close_matches(protocol, PROTOCOLS, n=1, cutoff=0.0)
+    if known_protocol(protocol) is None:
         raise RunMismatchError(
-            f"{file}: its replies are to be read by protocol {protocol!r}, which this version does not know; it knows "
-            f"{', '.join(PROTOCOLS)}. Upgrade proverbench" + (f", or was {near[0]!r} meant?" if near else "")
+            f"{file}: its replies are to be read by protocol {protocol!r}, which this version does not know; "
+            f"{no_such_protocol(protocol)}. Upgrade proverbench"
         )
     for role, asked in manifest.identity.roles.items():
         if asked.kind != GIVEN and known_kind(asked.kind) is None:

@@ -1,5 +1,6 @@
 """What calls cost: from token counts and the config's prices, known, "at least", or estimated beforehand. Pure."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -106,6 +107,8 @@ class Spending:
     """Of this, what calls in batches used."""
     broken: Usage = NO_USAGE
     """What replies that were broken off used, beside ``usage``."""
+    squares: float = 0.0
+    """Sum over answered calls of the square of their cost, in US dollars²."""
 
     def add(self, usage: Usage | None, *, abandoned: int = 0, batch: bool = False) -> None:
         """Count an answered call.
@@ -121,6 +124,8 @@ class Spending:
         if usage is not None:
             self.doubtful += not usage.known
             self.usage += usage
+            if self.prices is not None:
+                self.squares += cost(usage, self.prices).usd ** 2
             if batch:
                 self.in_batches += usage
 
@@ -149,6 +154,7 @@ class Spending:
             self.usage + other.usage,
             self.in_batches + other.in_batches,
             self.broken + other.broken,
+            self.squares + other.squares,
         )
 
     @property
@@ -175,6 +181,14 @@ class Spending:
         if self.prices is None or self.prices.batch is None:
             return whole
         return Cost(whole.usd - (1 - self.prices.batch) * cost(self.in_batches, self.prices).usd, whole.at_least)
+
+    @property
+    def sd_usd(self) -> float:
+        """Standard deviation of what a call cost, in US dollars; 0 of fewer than two."""
+        if self.told < 2:
+            return 0.0
+        total = cost(self.usage, self.prices).usd
+        return math.sqrt(max(0.0, self.squares - total * total / self.told) / (self.told - 1))
 
     def forecast(self, calls_wanted: int) -> Cost | None:
         """The cost when ``calls_wanted`` calls are answered, if the rest cost as much on average; None before any."""

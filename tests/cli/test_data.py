@@ -116,7 +116,7 @@ def test_the_kind_can_be_said(proofs: Path) -> None:
     assert "these are annotated proofs" in result.stderr
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="needs the shared data")
+@pytest.mark.shared
 def test_real_files_are_valid() -> None:
     files = [*sorted((SHARED / "real").glob("*.jsonl")), *sorted((SHARED / "published-run").glob("*.data.jsonl"))]
     result = run("validate", *files)

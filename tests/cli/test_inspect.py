@@ -327,7 +327,7 @@ class TestFollow:
         assert command("inspect", prover, "--follow", "--json").out == ""
 
 
-@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="the shared data are not at hand")
+@pytest.mark.shared
 class TestPublishedFolder:
     @pytest.mark.parametrize("name", ["prover", "verifier", "verifier-meta", "prover-interrupted"])
     def test_looked_into_as_it_lies(self, command, name):

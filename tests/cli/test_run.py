@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from proverbench.rehearse import GeneratedReplies, Profile
+from proverbench.rehearse.plays import no_credit
+from proverbench.rehearse.profile import Latency
 from proverbench.run.folder import RunFolder
 from tests.support import SHARED, problem_rows, proof_rows, run_process, write_config, write_rows
 
@@ -52,11 +54,32 @@ class TestProver:
 
     def test_a_default_run_goes_to_a_named_folder(self, command, inputs):
         first = command(*PROVER, "--limit", "1", "--verifier-repeats", "1")
-        second = command(*PROVER, "--limit", "1", "--verifier-repeats", "1")
+        second = command(*PROVER, "--limit", "1", "--verifier-repeats", "1", "--again")
         assert (first.code, second.code) == (0, 0)
         folders = sorted(path.name for path in Path("runs").iterdir())
         assert len(folders) == 2
         assert all(name.startswith("prover-m-policy-2") for name in folders)
+
+    def test_the_same_command_twice_does_not_pay_twice(self, command, inputs, server):
+        once = (*PROVER, "--limit", "2", "--verifier-repeats", "1")
+        assert command(*once).code == 0
+        asked = server.stats()["requests"]
+        (folder,) = Path("runs").iterdir()
+        twice = command(*once)
+        assert twice.code == 2
+        assert str(folder) in twice.err
+        assert "--again" in twice.err
+        assert server.stats()["requests"] == asked
+        assert [path.name for path in Path("runs").iterdir()] == [folder.name]
+        assert command(*once, "--output", "elsewhere").code == 0, "who names a folder means it"
+        assert command(*PROVER, "--limit", "3", "--verifier-repeats", "1").code == 0, "another run"
+
+    def test_an_incomplete_run_is_no_reason_to_refuse(self, command, inputs, server):
+        once = (*PROVER, "--limit", "2", "--verifier-repeats", "1")
+        server.script = lambda received: no_credit()
+        assert command(*once).code == 1
+        server.script = None
+        assert command(*once).code == 0
 
     def test_invalid_replies_stay_in_every_denominator(self, command, inputs, server):
         server.replies = GeneratedReplies(vary="seed", invalid_rate=0.5)
@@ -276,6 +299,21 @@ class TestBudget:
         assert server.stats()["requests"] == asked
         assert command("run", "--resume", "r", "--max-cost", "1000").code == 0
 
+    def test_calls_in_flight_do_not_overstep_it(self, command, inputs, server):
+        # Each call costs at most $0.4 or so; 32 at a time would go far beyond 3 dollars.
+        write_config(inputs / "config.toml", server.base_url, more=self.PRICED, concurrency=32)
+        server.profile = Profile(latency=Latency("fixed", 0.02))
+        options = ("--samples", "8", "--verifier-repeats", "8", "--max-cost", "3", "--output", "r")
+        ended = command(*PROVER, *options)
+        assert ended.code == 1
+        assert "--max-cost MORE" in ended.err.splitlines()[-1]
+        timing = json.loads(Path("r/timing.json").read_bytes())
+        spent = sum(role["cost_usd"] for role in timing["roles"].values())
+        assert 2 < spent < 3.3
+        asked = server.stats()["requests"]
+        assert command("run", "--resume", "r").code == 1
+        assert asked == server.stats()["requests"]
+
     @pytest.mark.parametrize("limit", ["1", "nan", "inf"])
     def test_a_budget_that_cannot_work_is_refused(self, command, inputs, server, limit):
         ended = command(*PROVER, "--max-cost", limit, "--output", "r")
@@ -478,7 +516,7 @@ class TestBadInput:
 
 
 class TestRealData:
-    @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data are not at hand")
+    @pytest.mark.shared
     @pytest.mark.parametrize(
         ("task", "name"),
         [

@@ -9,7 +9,7 @@ import pytest
 
 from proverbench.endpoints.base import Priority, Request
 from proverbench.endpoints.factory import close_callers, open_callers
-from proverbench.inputs.config import load_config
+from proverbench.inputs.config_file import load_config
 from proverbench.rehearse import Play, Profile, RehearseServer
 from proverbench.rehearse.dialects import dialects, event_bytes
 from proverbench.rehearse.plays import answer
@@ -185,6 +185,18 @@ if FOUND["vectors"]:
         check(came, {**vector["expect"], "notes": notes})
         assert len(server.log) == (2 if "or" in vector["expect"] else 1)
 
+    @pytest.mark.parametrize("vector", named(v for v in FOUND["vectors"] if "systematic" in v["expect"]))
+    @pytest.mark.parametrize("rows", [8, 24])
+    def test_every_call_gets_this_reply(ask, vector, rows):
+        came = ask(vector, "--concurrency", "1", rows=rows)
+        wanted = vector["expect"]["systematic"]
+        assert came.ended.code == wanted["exit"]
+        last = came.ended.err.lower().replace(",", "").splitlines()[-1]
+        assert all(text.lower() in last for text in wanted["says"])
+        assert came.lines("session")[-1]["reason"].startswith("systematic: verifier: ")
+        invalid = vector["expect"]["outcome"] == "answered-invalid"
+        assert len(came.lines("call")) == (8 if rows == 8 else 20 if invalid else 8)
+
     @pytest.mark.parametrize("vector", named(v for v in FOUND["vectors"] if "wait_s" in v["expect"]))
     async def test_the_wait_that_a_retry_respects(tmp_path, vector):
         async with RehearseServer(script=[play(vector), answer(TEXT)]) as server:
@@ -237,6 +249,12 @@ OUTCOMES = {
     "parameter": "failed",
 }
 OTHER = {"groq_request_above_the_minute": "failed", "reset_header_is_a_date": "answered"}
+NOTES = {
+    "eos_for_a_normal_end": [["eos_token"]],
+    "empty_stop": [["empty reply"]],
+    "vllm_prompt_plus_limit": [["32,768"]],
+}
+"""Remarks, directly and in batches."""
 REASONS = {"empty_stop": "empty_final_answer"}
 
 
@@ -256,4 +274,4 @@ def test_a_rehearsed_dialect(ask, server, dialect, batch):
         reason = REASONS.get(dialect.name, "non_stop_finish")
     if batch and dialect.name == "anthropic_cache_mark_refused":
         outcome = "unanswered-retry"  # asked again without the mark, if retries were allowed
-    check(came, {"outcome": outcome, "reason": reason})
+    check(came, {"outcome": outcome, "reason": reason, "notes": NOTES.get(dialect.name, [])})

@@ -55,7 +55,7 @@ def test_every_shipped_config_loads(path: Path) -> None:
         config.require(["policy", "verifier", "meta"])
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="needs the shared data")
+@pytest.mark.shared
 @pytest.mark.parametrize("name", ["prover", "prover-interrupted", "verifier", "verifier-meta"])
 def test_published_configs_load(name: str) -> None:
     path = SHARED / "published-run" / f"{name}.config.json"

@@ -452,7 +452,7 @@ def test_faulty_given_proofs(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="needs the shared data")
+@pytest.mark.shared
 @pytest.mark.parametrize(
     ("file", "rows"),
     [

@@ -12,14 +12,13 @@ from proverbench.errors import InvalidReply
 from proverbench.protocols.basic_v1 import (
     REASONS,
     check_finish,
-    decode_field,
-    error_items,
     final_text,
     parse_level,
     parse_steps,
     parse_verdict,
     read_steps,
 )
+from proverbench.protocols.fields import decode_field, error_items
 from proverbench.records import LEVEL_SCORES, Verdict
 from tests.support import grows_too_fast
 
@@ -487,7 +486,7 @@ def test_error_items(raw: str, expected: list[str]) -> None:
 # --- Against replies that the published format's runs hold ------------------------------------------------------------
 
 
-@pytest.mark.skipif(not PUBLISHED.exists(), reason="no shared data here")
+@pytest.mark.shared
 @pytest.mark.parametrize("run", ["prover", "verifier", "verifier-meta"])
 def test_published_runs_are_read_alike(run: str) -> None:
     read = 0

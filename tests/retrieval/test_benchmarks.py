@@ -13,7 +13,7 @@ from proverbench.retrieval.shipped import shipped_data
 from proverbench.retrieval.subsets import SHARED_171, cut_to_subset, load_subset
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "retrieval"
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the sample of the published benchmarks is not here")
+needs_shared = pytest.mark.shared
 
 
 def write(path: Path, value: Any) -> Path:

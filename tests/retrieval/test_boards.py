@@ -173,7 +173,7 @@ def test_published_rows_are_drawn_only_beside_as_many_queries_of_the_same_corpus
     assert "its corpus is 'its own'" in board["published"][2]["why"]
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the published figures are not here")
+@pytest.mark.shared
 def test_the_published_figures_load_and_say_which_covered_they_mean() -> None:
     rows = load_published(SHARED / "data/retrieval/released-shapes/published_figures.jsonl")
     assert len(rows) == 30

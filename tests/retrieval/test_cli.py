@@ -300,7 +300,7 @@ def test_data_validate_says_what_files_hold(retrievalbench: Run, small: tuple[Pa
     assert retrievalbench("data", "validate").code == 2
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the sample of the published benchmarks is not here")
+@pytest.mark.shared
 def test_the_published_sample_is_run_only_when_marked(retrievalbench: Run, tmp_path: Path) -> None:
     sample = SHARED / "data/retrieval/MathlibQR.sample20.json"
     rows = [json.dumps({"id": row["full_name"]}) for row in json.loads(sample.read_text(encoding="utf-8"))[:17]]

@@ -66,9 +66,8 @@ def context_of(data: Prepared, cache: Path) -> Context:
     return Context(data.corpus, data.texts, cache)
 
 
+@pytest.mark.shared
 async def test_the_worked_case(tmp_path: Path) -> None:
-    if not SHARED.is_dir():
-        pytest.skip("the cases are not here")
     cases = json.loads((SHARED / "vectors/retrieval_cases.json").read_text(encoding="utf-8"))["cases"]
     given = next(case for case in cases if case["id"] == "R16")["input"]
     order = [f"{path}:{name}" for path, name in given["system_order_over_all_premises"]]

@@ -12,7 +12,7 @@ from proverbench.retrieval.cli import main
 from tests.retrieval.support import Answer, Seen, serve
 from tests.support import SHARED, Ended
 
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the samples of the release are not here")
+pytestmark = pytest.mark.shared
 RELEASED = SHARED / "data/retrieval/released-shapes"
 SAMPLE = RELEASED / "MathlibQR.sample7.json"
 CORPUS = RELEASED / "corpus.export.6.jsonl"

@@ -73,6 +73,7 @@ CHANGES: list[tuple[str, str | None, str | None, Callable[[Manifest], Manifest]]
     ("verifier", "warns", "compared", judged_by(kind="anthropic")),
     ("verifier", "warns", "compared", judged_by(generation={"temperature": 1})),
     ("verifier", "warns", "compared", judged_by(accept_missing_finish=True)),
+    ("verifier", "warns", "compared", judged_by(api="responses")),
     ("verifier prompt", "warns", "warns", OTHER_VERIFIER_PROMPT),
     ("reference switch", "warns", "warns", identified_by(use_reference_solution=True)),
     ("neutralising", "warns", "warns", identified_by(neutralise=False)),
@@ -98,6 +99,20 @@ def test_equal_runs_and_other_seeds_do_not_differ():
     run = with_role("verifier", role("judge", generation={"seed": 1, "top_p": 1}), manifest())
     again = with_role("verifier", role("judge", generation={"seed": 2, "top_p": 1}), manifest())
     assert differences({"a": run, "b": run, "c": again}) == []
+
+
+def test_a_judge_is_named_by_all_that_makes_it():
+    one = judged_by(generation={"top_p": 1, "seed": 3, "effort": "low"}, api="responses", accept_missing_finish=True)
+    (found,) = differences({"a": manifest("verifier"), "b": one(manifest("verifier"))})
+    assert found.values == {
+        "a": "judge (openai)",
+        "b": "judge (openai) responses accepts a missing finish reason effort=low, top_p=1",
+    }
+
+
+def test_steps_of_an_older_format_are_named_for_what_they_are():
+    (found,) = differences({"a": manifest(), "b": replace(manifest(), format_version=1)})
+    assert found.values == {"a": "stripped on both sides", "b": "white space kept at the start"}
 
 
 def test_one_run_of_three_that_differs_is_enough():

@@ -82,7 +82,9 @@ def test_judgments_one_of_which_differs(notes):
     [
         pytest.param(lambda role, problem, place: ModelReply(content=""), id="empty"),
         pytest.param(
-            lambda role, problem, place: ModelReply(content=STEP.format("a"), reasoning=f"Thought {place}."),
+            lambda role, problem, place: ModelReply(
+                content=STEP.format("a") if role == "policy" else VERDICT.format("Fine."), reasoning=f"Thought {place}."
+            ),
             id="other-thoughts",
         ),
     ],

@@ -1,11 +1,13 @@
 """Runs of format version 1, which kept white space at the start of a step, keep their rule wherever they go."""
 
+import asyncio
 import json
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from proverbench import load_problems, run_prover
 from proverbench.rehearse import GeneratedReplies
 from proverbench.rehearse.plays import ModelReply
 from proverbench.run.folder import RunFolder
@@ -76,6 +78,26 @@ def test_growing_asks_by_its_rule(command, older):
     assert json.loads((older / "manifest.json").read_bytes())["format_version"] == 1
 
 
+def test_python_continues_it_by_its_rule(command, older, server):
+    async def grown() -> list:
+        problems = load_problems("problems.jsonl").rows
+        wanted = {"samples": 2, "verifier_repeats": 3, "folder": older}
+        return [record async for record in run_prover(problems, Path("config.toml"), **wanted)]
+
+    records = asyncio.run(grown())
+    assert all(step.startswith("\n  ") for record in records for step in record.steps)
+    assert json.loads((older / "manifest.json").read_bytes())["format_version"] == 1
+    prompts_of(older)
+
+
+def test_given_steps_go_out_as_they_are(command, inputs):
+    write_rows(inputs / "given.jsonl", [{"problem_id": "p0", "sample": 0, "steps": ["\n  Let $n=1$. \n"]}])
+    words = ("--limit", "1", "--proofs", "given.jsonl", "--verifier-repeats", "1", "--output", "given")
+    assert command("run", "--data", "problems.jsonl", "--config", "config.toml", *words).code == 0
+    shown = json.loads(command("inspect", "given", "--call", "verifier/p0/0/0", "--json").out)["prompt"]
+    assert "<step0>\n\n\n  Let $n=1$. \n\n\n</step0>" in shown
+
+
 def test_a_replay_of_it_asks_what_it_asked(command, older):
     Path("replay.toml").write_text('[policy]\nkind = "replay"\nrun = "old"\n[verifier]\nkind = "replay"\nrun = "old"\n')
     assert command(*RUN[:4], "replay.toml", *RUN[5:], "--output", "again").code == 0
@@ -127,7 +149,7 @@ class TestWhatIsOpened:
         Path("r/manifest.json").write_text(json.dumps(manifest))
         ended = command(*words.split())
         assert ended.code == 2
-        assert "protocol 'basic-v2', which this version does not know; it knows basic-v1" in ended.err
+        assert "protocol 'basic-v2', which this version does not know; did you mean 'basic-v1'?" in ended.err
 
     @pytest.mark.parametrize(
         ("part", "field", "value"),

@@ -3,16 +3,9 @@
 import pytest
 
 from proverbench.errors import InvalidReply
-from proverbench.records import GIVEN, CallKey, FinalLine, RoleIdentity
-from proverbench.run.reading import (
-    is_valid,
-    open_calls,
-    proof_steps,
-    read_generation,
-    read_judgment,
-    read_level,
-    render,
-)
+from proverbench.records import GIVEN, CallKey, Extent, FinalLine, Identity, Manifest, RoleIdentity
+from proverbench.run.reading import open_calls, proof_steps, render
+from proverbench.run.replies import ReplyReader
 from tests.run.made_runs import PROOF, call, make_run, problem, proof, verdict
 
 OPENAI = RoleIdentity(model="m", kind="openai")
@@ -21,6 +14,12 @@ GIVEN_ROLE = RoleIdentity(model="m", kind=GIVEN)
 
 
 # ---------------------------------------------------------------- one reply
+
+
+def reader(line, role: RoleIdentity, *, format_version: int = 2) -> ReplyReader:
+    """The reader of a run that asked this role."""
+    identity = Identity(task="prover", roles={line.role: role})
+    return ReplyReader(Manifest(format_version=format_version, identity=identity, extent=Extent(rows=1)))
 
 
 @pytest.mark.parametrize(
@@ -39,17 +38,17 @@ GIVEN_ROLE = RoleIdentity(model="m", kind=GIVEN)
 )
 def test_generations(text, more, role, steps, error):
     line = call("policy/p/0/0", text, **more)
-    assert read_generation(line, role, strip_start=True) == (steps, error)
-    assert is_valid(line, role, 0) is (error is None)
+    assert reader(line, role).generation(line) == (steps, error)
+    assert reader(line, role).invalid_reason(line, 0) == error
 
 
 def test_white_space_at_the_start_of_a_step_goes_or_stays():
     line = call("policy/p/0/0", "<step>\n one</step>")
-    assert read_generation(line, OPENAI, strip_start=True).steps == ["one"]
-    assert read_generation(line, OPENAI, strip_start=False).steps == ["\n one"]
+    assert reader(line, OPENAI).generation(line).steps == ["one"]
+    assert reader(line, OPENAI, format_version=1).generation(line).steps == ["\n one"]
     cut = call("policy/p/0/0", "<step>\n one</step>", finish_reason="length")
-    assert read_generation(cut, OPENAI, strip_start=True).steps == ["one"]
-    assert read_generation(cut, OPENAI, strip_start=False).steps == ["\n one"]
+    assert reader(cut, OPENAI).generation(cut).steps == ["one"]
+    assert reader(cut, OPENAI, format_version=1).generation(cut).steps == ["\n one"]
 
 
 @pytest.mark.parametrize(
@@ -63,12 +62,12 @@ def test_white_space_at_the_start_of_a_step_goes_or_stays():
 )
 def test_judgments(text, more, reason):
     line = call("verifier/p/0/0", text, **more)
-    assert is_valid(line, OPENAI, 2) is (reason is None)
+    assert reader(line, OPENAI).invalid_reason(line, 2) == reason
     if reason is None:
-        assert read_judgment(line, OPENAI, 2).first_error_step == 1
+        assert reader(line, OPENAI).judgment(line, 2).first_error_step == 1
         return
     with pytest.raises(InvalidReply) as refused:
-        read_judgment(line, OPENAI, 2)
+        reader(line, OPENAI).judgment(line, 2)
     assert refused.value.reason == reason
 
 
@@ -82,9 +81,9 @@ def test_judgments(text, more, reason):
 )
 def test_levels(text, more, level, reason):
     line = call("meta/v/0/0", text, **more)
-    found = read_level(line, OPENAI)
+    found = reader(line, OPENAI).level(line)
     assert (found.valid, found.level, found.reason) == (reason is None, level, reason)
-    assert is_valid(line, OPENAI, 0) is (reason is None)
+    assert reader(line, OPENAI).invalid_reason(line, 0) == reason
 
 
 # ---------------------------------------------------------------- prompts
@@ -99,6 +98,7 @@ def test_prompts_of_every_role(tmp_path):
         tmp_path / "p", [problem("a"), problem("b")], [call("policy/b/1/0", PROOF)], samples=2, repeats=2
     )
     asked = render(sources, key("policy/b/1/0"))
+    assert asked[1:] == (0, 0)  # nothing is neutralised for a policy
     assert "Prove b." in asked.text
     assert "Prove a." not in asked.text
     judged = render(sources, key("verifier/b/1/1"))
@@ -141,7 +141,7 @@ def test_an_imported_run_keeps_prompts_with_its_calls(tmp_path):
         call("policy/a/1/0", PROOF),
     ]
     sources = make_run(tmp_path / "i", [problem("a")], lines, samples=3, repeats=2, templates=False)
-    assert render(sources, key("policy/a/0/0")).text == "to the policy"
+    assert render(sources, key("policy/a/0/0")) == ("to the policy", 0, 0)
     assert render(sources, key("verifier/a/0/1")).text == "to the judge"
     assert render(sources, key("verifier/a/0/0")).text == "to the judge"  # the same proof, asked again
     assert render(sources, key("verifier/a/1/1")).text == "of another proof"
@@ -195,6 +195,12 @@ def test_open_calls_of_a_verifier_run_with_meta(tmp_path):
     assert opened(sources) == ["meta/v/0/0", "verifier/w/0/1", "verifier/x/0/0", "verifier/x/0/1"]
     without = make_run(tmp_path / "w", rows, lines[:3], repeats=2)
     assert opened(without) == ["verifier/w/0/1", "verifier/x/0/0", "verifier/x/0/1"]
+
+
+def test_a_judgment_that_lacks_holds_up_no_later_level(tmp_path):
+    lines = [call("verifier/v/0/1", verdict("x")), call("verifier/v/0/2", verdict(1))]
+    sources = make_run(tmp_path / "v", [proof("v")], lines, repeats=3, meta=True)
+    assert opened(sources) == ["verifier/v/0/0", "meta/v/0/2"]
 
 
 def test_calls_that_were_closed_are_asked_again_only_by_a_session(tmp_path):

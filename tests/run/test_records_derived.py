@@ -220,6 +220,15 @@ def test_a_split_without_rows_is_complete_and_has_no_scores(tmp_path):
     assert (found.splits["qe"].complete, found.splits["qe"].metrics) == (True, None)
 
 
+def test_a_metric_without_a_value_says_why_in_the_summary(tmp_path):
+    split = summary(make_run(tmp_path / "r", [proof("v")], [call("verifier/v/0/0", ACCEPTS)])).splits["all"]
+    assert split.metrics is not None
+    assert split.metrics["rough_tnr"] is None
+    assert split.undefined["rough_tnr"] == split.undefined["rough_bal_f1"] == "no proof is labelled incorrect"  # type: ignore[index]
+    both = [call("verifier/v/0/0", ACCEPTS), call("verifier/w/0/0", REJECTS)]
+    assert not summary(make_run(tmp_path / "s", [proof("v"), proof("w", 0)], both)).splits["all"].undefined
+
+
 def test_usage_is_added_up_by_role(tmp_path):
     counted = {"prompt_tokens": 10, "completion_tokens": 3}
     lines = [

@@ -19,7 +19,8 @@ import pytest
 from proverbench import load
 from proverbench.cli import main
 from proverbench.rehearse import GeneratedReplies, RehearseServer
-from proverbench.show.report.build import ACCEPTS, INVALID_FROM, open_runs
+from proverbench.show.report.build import open_runs
+from proverbench.show.report.index import ACCEPTS, INVALID_FROM
 from tests.support import problem_rows, proof_rows, write_config, write_rows
 
 SPLITS = ("all", "ugd", "qe")

@@ -17,7 +17,7 @@ from proverbench.rehearse import GeneratedReplies, RehearseServer
 from proverbench.show.report.build import open_runs
 from tests.support import problem_rows, write_config, write_rows
 
-PROMPT = "Judge.\n{problem}\n{human_solution}\n{solution}\n"
+PROMPT = "Judge: <assessment>, <errors>, <first_error_step>.\n{problem}\n{human_solution}\n{solution}\n"
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +164,22 @@ def test_compare(command, runs, kind):
     else:
         assert ended.code == 0
         assert SAID[kind] in flat(ended.out)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SAID if kind != "unfinished"])
+def test_analyse(command, runs, kind):
+    ended = command("analyse", runs / "base", runs / kind, "--resamples", "5", "--by", "domain")
+    assert ended.code == 0
+    assert SAID[kind] in flat(ended.out)
+
+
+def test_score_says_what_was_measured(command, runs):
+    shown = " ".join(command("score", runs / "reference").out.split())
+    wanted = (
+        "m-policy writes, m-verifier judges; 8 problems, S = 2, R = 4; prompts: policy own, verifier own; "
+        "reference solution not shown; neutralising on"
+    )
+    assert wanted in shown
 
 
 def test_a_run_of_few_problems_is_not_ranked_before_one_of_many(runs):

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Seque
 from typing import Protocol, TypeVar
 
 from proverbench.ask.pipeline import Progress
+from proverbench.ask.reserve import Afford
 from proverbench.endpoints.base import EndpointState
 from proverbench.endpoints.batch import BatchClients
 from proverbench.errors import ProverBenchError
@@ -24,6 +25,11 @@ class Meter(Protocol):
 
     spent: Spent
 
+    @property
+    def afford(self) -> Afford | None:
+        """Sets aside what calls may cost; None where there is no cap on the cost."""
+        ...
+
     def count(self, line: CallLine | AttemptLine) -> None:
         """Add up an answer, or a reply that was broken off, that was saved."""
         ...
@@ -39,6 +45,8 @@ class Asker(Protocol):
     progress: Progress
     reason: str | None
     """Why nothing new is asked, None while the run goes."""
+    systematic: str | None
+    """Why nothing new is asked, where every reply of a role was bad for one reason."""
     fault: ProverBenchError | None
     """What ended the run, if a fault did."""
 

@@ -406,6 +406,8 @@ class ClusterPipeline:
         self._say = say
         self.reason: str | None = None
         """Why nothing new is asked, None while the run goes."""
+        self.systematic: str | None = None
+        """Always None: on a worker it is a fault, which ends them all."""
         self.fault: ProverBenchError | None = None
         """What ended the run, if a fault did."""
         sources = session.sources

@@ -61,7 +61,9 @@ class LocalExecutor:
         say: Callable[[str], None],
     ) -> Pipeline:
         """What asks the session's calls."""
-        return Pipeline(session, self._callers, meter.count, clients=clients, batched=batched, tell=say)
+        return Pipeline(
+            session, self._callers, meter.count, clients=clients, batched=batched, tell=say, afford=meter.afford
+        )
 
     async def aclose(self) -> None:
         """Close the callers that :meth:`open` opened."""

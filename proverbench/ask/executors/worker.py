@@ -24,7 +24,7 @@ from proverbench.ask.executors.shards import wait_until_free
 from proverbench.endpoints.base import Caller
 from proverbench.endpoints.caller import EndpointCaller
 from proverbench.endpoints.factory import open_callers
-from proverbench.errors import ConfigError, JournalError, ProverBenchError
+from proverbench.errors import ConfigError, FatalEndpointError, JournalError, ProverBenchError
 from proverbench.records import Role, SessionLine
 from proverbench.run.sources import MANIFEST, Sources
 from proverbench.spending.budget import Spent
@@ -138,6 +138,8 @@ class _RunningShard:
         fault = None if self._fault is None else Fault.of(self._fault)
         if self._driver.fault is not None:
             fault = Fault.of(self._driver.fault)
+        elif self._driver.systematic is not None:
+            fault = Fault.of(FatalEndpointError(self._driver.systematic, kind="systematic"))
         if self._task.done() and not self._task.cancelled() and (exc := self._task.exception()) is not None:
             fault = Fault.of(exc)
         stages = self._driver.stages

@@ -13,6 +13,7 @@ EMBEDDED = Kind(
     name="embedded",
     opens="proverbench.endpoints.embedded:open_embedded",
     normal_stops=frozenset({"stop"}),
+    caches_prompts=False,
     keys=frozenset({"threads", "context"}),
     defaults={"concurrency": 2},
     ready=_ready,

@@ -102,6 +102,8 @@ class Kind:
     """Whether calls may cost money."""
     live: bool = True
     """Whether a model answers now; otherwise answers are an earlier run's, and stay what they were there."""
+    caches_prompts: bool = True
+    """Whether its servers may keep prompts, so that ``cache_first`` is on unless a config says otherwise."""
     batches: str | BatchOpener | None = None
     """What opens its batches; None: it has none."""
 

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from msgspec import UNSET
@@ -51,6 +51,20 @@ class System(Protocol):
     async def aclose(self) -> None:
         """Release what it holds. Called once."""
         ...
+
+
+@runtime_checkable
+class Forecasting(Protocol):
+    """A system that can say beforehand what a search will take."""
+
+    def forecast(self, queries: Sequence[GoldQuery]) -> list[str]:
+        """Return what it would ask for, and about how much and how long that is; asks and writes nothing."""
+        ...
+
+
+def forecast_of(system: object, queries: Sequence[GoldQuery]) -> list[str]:
+    """Return a system's forecast, if it has one."""
+    return system.forecast(queries) if isinstance(system, Forecasting) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +129,10 @@ class Remembered:
     def notes(self) -> list[str]:
         """Return the system's own."""
         return self._system.notes()
+
+    def forecast(self, queries: Sequence[GoldQuery]) -> list[str]:
+        """Return the system's own."""
+        return forecast_of(self._system, queries)
 
     async def aclose(self) -> None:
         """Release the system."""

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from proverbench.retrieval.records import GoldQuery, Ranking
 from proverbench.retrieval.search import exact_top_k
 from proverbench.retrieval.systems.base import Context, Outcome
-from proverbench.retrieval.vectors import Embedder, Precision, StoppedError, VectorView, embed_all
+from proverbench.retrieval.vectors import (
+    Embedder,
+    MissingTexts,
+    Precision,
+    StoppedError,
+    VectorView,
+    embed_all,
+    missing_texts,
+)
 
 QUERIES_AT_ONCE = 1024
 """Queries that share one pass over the documents."""
@@ -78,6 +86,18 @@ class DenseSystem:
             on_progress=lambda done, total: self._context.on_progress(f"{self.spec}: {what} embedded", done, total),
             stopping=self._context.stopping,
         )
+
+    def forecast(self, queries: Sequence[GoldQuery]) -> list[str]:
+        """Return what the model has yet to embed, and what that will take."""
+        cache, sha256 = self._context.cache, self._context.renderer.sha256
+        missing = [
+            missing_texts(
+                self._embedder, self._context.texts, cache=cache, renderer_sha256=sha256, precision=self._precision
+            ),
+            missing_texts(self._embedder, [query.text for query in queries], cache=cache, renderer_sha256=""),
+        ]
+        n_texts, n_characters = (sum(column) for column in zip(*missing, strict=True))
+        return [f"{self.spec}: {self._embedder.forecast(MissingTexts(n_texts, n_characters))}"]
 
     def notes(self) -> list[str]:
         """Return the model's notes, such as tokens and cost."""

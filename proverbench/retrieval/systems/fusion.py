@@ -6,7 +6,7 @@ from typing import Any
 
 from proverbench.retrieval.corpus import Corpus
 from proverbench.retrieval.records import GoldQuery, Ranking, Unanswered
-from proverbench.retrieval.systems.base import Outcome, System
+from proverbench.retrieval.systems.base import Outcome, System, forecast_of
 
 RRF_K = 60
 """The constant of Cormack, Clarke and Büttcher (2009)."""
@@ -84,6 +84,10 @@ class FusionSystem:
             return found
         rows = (self._corpus.documents[self._corpus.number_of[row]] for row in found if row in self._corpus.number_of)
         return [document.name or document.id for document in rows]
+
+    def forecast(self, queries: Sequence[GoldQuery]) -> list[str]:
+        """Return the members' forecasts."""
+        return [line for member in self._members for line in forecast_of(member, queries)]
 
     def notes(self) -> list[str]:
         """Return the members' notes."""

@@ -17,7 +17,7 @@ from proverbench.inputs.config import Config
 from proverbench.retrieval.answers import AnswerCache
 from proverbench.retrieval.records import GoldQuery, Ranking, Unanswered
 from proverbench.retrieval.settings import RerankerSettings
-from proverbench.retrieval.systems.base import Context, Outcome, System
+from proverbench.retrieval.systems.base import Context, Outcome, System, forecast_of
 
 _PLACEHOLDER = re.compile(r"\{(query|candidates)\}")
 _RANKING = re.compile(r"<ranking>([^<]*)</ranking>", re.IGNORECASE)
@@ -139,6 +139,12 @@ class Reranking(ABC):
         async with aclosing(bounded_map(lists(), work, acquire=acquire)) as results:
             async for result in results:
                 yield result
+
+    def forecast(self, queries: Sequence[GoldQuery]) -> list[str]:
+        """Return the base's forecast, and how much the model may be asked."""
+        n = len(queries)
+        asked = f"{n:,} lists" if self.settings.style == "listwise" else f"{n * self.settings.seen:,} documents"
+        return [*forecast_of(self.base, queries), f"{self.spec}: up to {asked} go to {self.settings.model}"]
 
     async def _reordered(self, query: GoldQuery, ranking: Ranking) -> Outcome:
         """Reorder one list in the slot that is held."""

@@ -11,6 +11,7 @@ from proverbench.errors import FatalEndpointError
 from proverbench.retrieval.embedders.openai import OpenAIEmbedder
 from proverbench.retrieval.settings import EmbedderSettings, Settings
 from proverbench.retrieval.systems.build import SystemBuilder
+from proverbench.retrieval.systems.dense import DenseSystem
 from proverbench.spending.prices import Prices
 from tests.retrieval.support import Answer, Seen, lists_of, make_context, make_query, serve
 
@@ -157,3 +158,19 @@ async def test_a_dense_system_from_a_config(tmp_path: Path) -> None:
         "passage: d1\nb",
         "query: aaaaaaaaa",
     }
+
+
+async def test_a_forecast_of_what_the_cache_lacks(tmp_path: Path) -> None:
+    with serve(well) as server:
+        limits = {"requests_per_minute": 1, "batch_size": 2, "prices": Prices(input=1_000_000.0)}
+        embedder = OpenAIEmbedder(settings(server.url, **limits), Access())
+        context = make_context(tmp_path, "a" * 39, "b" * 39, "b" * 39)
+        system = DenseSystem("dense:mine", embedder, context)
+        queries = [make_query("q", "c" * 16)]
+        (before,) = system.forecast(queries)
+        assert not (tmp_path / "vectors").exists()
+        assert before == (
+            "dense:mine: 4 texts to embed, about 35 tokens (4 characters each), about $35.00, "
+            "at least 0.0 h at its limits"
+        )
+        await embedder.aclose()

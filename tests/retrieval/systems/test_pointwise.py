@@ -141,7 +141,7 @@ async def test_requests_as_the_servers_receive_them(tmp_path: Path) -> None:
     assert asked == {"max_tokens": 1, "temperature": 0, "logprobs": True, "top_logprobs": 20}
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the samples of the release are not here")
+@pytest.mark.shared
 def test_the_prompt_has_the_released_bytes() -> None:
     cases = json.loads((SHARED / "vectors/retrieval_cases.json").read_text(encoding="utf-8"))["cases"]
     given = next(case for case in cases if case["id"] == "R17")

@@ -146,8 +146,6 @@ def judge_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def imported_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of runs of the published evaluator: with meta levels, and one that was interrupted."""
     runs = SHARED / "data" / "published-run"
-    if not runs.is_dir():
-        pytest.skip("the shared data are not at hand")
     folder = tmp_path_factory.mktemp("imported")
     for name in ("verifier-meta", "prover-interrupted"):
         data = ("--data", runs / f"{name}.data.jsonl")

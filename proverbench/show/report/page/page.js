@@ -229,7 +229,7 @@ var PB = (() => {
   var SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "cross", "wye", "asterisk"];
   var LARGEST = 760;
   var colour = (series) => `var(--series-${series % 8 + 1})`;
-  var symbol = (series) => SYMBOLS[series % SYMBOLS.length];
+  var symbol = (series) => SYMBOLS[(series + Math.floor(series / SYMBOLS.length)) % SYMBOLS.length];
   function chart({ title, says, draw, rows, legend = [], label }) {
     const canvas = h("div", { class: "canvas" });
     const figure = h(

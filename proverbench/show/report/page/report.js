@@ -2188,16 +2188,21 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
         h("h2", { id: "plots" }, "Plots"),
         scored.length > 1 ? h("label", { class: "picker" }, "Split ", h("select", { onchange: choose }, scored.map(picked))) : null
       ),
-      h("p", { class: "small" }, "Bands and bars are 95 % intervals over problems."),
+      h("p", { class: "small" }, "Bands and bars are 95 % intervals over problems.", apart(run)),
       h("div", { class: "charts" }, figures(run))
     );
   }
+  var apart = (run) => {
+    const others = head.runs.filter((entry) => entry.task === run.task && !together(run, entry));
+    return others.length ? ` Not drawn beside ${run.name}: ${others.map((entry) => entry.name).join(", ")} (see above).` : "";
+  };
+  var together = (run, other) => head.boards.some((board) => board.runs.includes(run.name) && board.runs.includes(other.name));
   function figures(run) {
     const data = run.splits[chosen.split].plots;
     if (!data) return null;
-    const sameTask = head.runs.map((entry, at) => ({ run: entry, series: at })).filter(({ run: entry }) => entry.task === run.task && entry.splits[chosen.split]?.plots);
-    const shared = [repeatsPlot(sameTask, run), costPlot(sameTask), breakdownPlot(run, data)];
-    return run.task === "prover" ? [shared[0], passPlot(sameTask, run), shared[1], shared[2], agreementTable(data)] : [ratesPlot(sameTask), votingPlot(run, data), ...shared, confusionPlot(run, data), agreementTable(data)];
+    const drawn = head.runs.map((entry, at) => ({ run: entry, series: at })).filter(({ run: entry }) => together(run, entry) && entry.splits[chosen.split]?.plots);
+    const shared = [repeatsPlot(drawn, run), costPlot(drawn), breakdownPlot(run, data)];
+    return run.task === "prover" ? [shared[0], passPlot(drawn, run), shared[1], shared[2], agreementTable(data)] : [ratesPlot(drawn), votingPlot(run, data), ...shared, confusionPlot(run, data), agreementTable(data)];
   }
   function redraw() {
     const fresh = plots(head.runs[chosen.run]);
@@ -2221,7 +2226,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     return {
       className: "own",
       model: run.name,
-      group: run.task === "prover" ? "your run, judged" : "your run",
+      group: run.task === "prover" ? `your run, judged by ${roleOf(run, "verifier")}; n = ${run.rows}, S = ${run.samples}, R = ${run.repeats}` : `your run; n = ${run.rows}, R = ${run.repeats}`,
       prover_ug: run.task === "prover" ? value("ugd", "pessimistic") : null,
       prover_qe: run.task === "prover" ? value("qe", "pessimistic") : null,
       rough_tpr: value("all", "rough_tpr"),

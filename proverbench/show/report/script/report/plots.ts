@@ -25,21 +25,32 @@ export function plots(run: Run): HTMLElement | null {
         ? h("label", { class: "picker" }, "Split ", h("select", { onchange: choose }, scored.map(picked)))
         : null,
     ),
-    h("p", { class: "small" }, "Bands and bars are 95 % intervals over problems."),
+    h("p", { class: "small" }, "Bands and bars are 95 % intervals over problems.", apart(run)),
     h("div", { class: "charts" }, figures(run)),
   );
 }
 
+const apart = (run: Run) => {
+  const others = head.runs.filter((entry) => entry.task === run.task && !together(run, entry));
+  return others.length
+    ? ` Not drawn beside ${run.name}: ${others.map((entry) => entry.name).join(", ")} (see above).`
+    : "";
+};
+
+/* Whether two runs may stand in one table, and so in one plot. */
+const together = (run: Run, other: Run) =>
+  head.boards.some((board) => board.runs.includes(run.name) && board.runs.includes(other.name));
+
 function figures(run: Run) {
   const data = run.splits[chosen.split].plots;
   if (!data) return null;
-  const sameTask = head.runs
+  const drawn = head.runs
     .map((entry, at) => ({ run: entry, series: at }))
-    .filter(({ run: entry }) => entry.task === run.task && entry.splits[chosen.split]?.plots);
-  const shared = [repeatsPlot(sameTask, run), costPlot(sameTask), breakdownPlot(run, data)];
+    .filter(({ run: entry }) => together(run, entry) && entry.splits[chosen.split]?.plots);
+  const shared = [repeatsPlot(drawn, run), costPlot(drawn), breakdownPlot(run, data)];
   return run.task === "prover"
-    ? [shared[0], passPlot(sameTask, run), shared[1], shared[2], agreementTable(data)]
-    : [ratesPlot(sameTask), votingPlot(run, data), ...shared, confusionPlot(run, data), agreementTable(data)];
+    ? [shared[0], passPlot(drawn, run), shared[1], shared[2], agreementTable(data)]
+    : [ratesPlot(drawn), votingPlot(run, data), ...shared, confusionPlot(run, data), agreementTable(data)];
 }
 
 function redraw() {

@@ -2,7 +2,7 @@
 import type { Column } from "../shell/table";
 import type { Head, PublishedRow, Run } from "./model";
 import { h, percent, table } from "./shell";
-import { head } from "./state";
+import { head, roleOf } from "./state";
 
 type Figure = Exclude<keyof PublishedRow, "model" | "group">;
 type Shown = PublishedRow & { className?: string };
@@ -23,7 +23,10 @@ function ownRow(run: Run): Shown {
   return {
     className: "own",
     model: run.name,
-    group: run.task === "prover" ? "your run, judged" : "your run",
+    group:
+      run.task === "prover"
+        ? `your run, judged by ${roleOf(run, "verifier")}; n = ${run.rows}, S = ${run.samples}, R = ${run.repeats}`
+        : `your run; n = ${run.rows}, R = ${run.repeats}`,
     prover_ug: run.task === "prover" ? value("ugd", "pessimistic") : null,
     prover_qe: run.task === "prover" ? value("qe", "pessimistic") : null,
     rough_tpr: value("all", "rough_tpr"),
