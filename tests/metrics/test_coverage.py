@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.coverage import GRID, LEAST, Result, faults, of_columns, report, simulate, type_one
+from benchmarks.coverage import GRID, LEAST, Result, faults, grid, of_columns, simulate, type_one
 from proverbench.metrics.inference import interval, summarise
 
 PAGE = (Path(__file__).parents[2] / "docs/coverage.md").read_text(encoding="utf-8")
@@ -47,19 +47,11 @@ def test_no_difference_is_seldom_called_one() -> None:
     assert one <= 0.03
 
 
-def test_the_page_lists_every_cell_of_the_grid() -> None:
-    for name, (cells, _) in GRID.items():
-        for cell in cells(False):
-            if cell.estimate not in ("single rate", "same problems again"):
-                assert f"| {cell.estimate} | {cell.name} |" in PAGE, name
-    shown = [float(share) / 100 for share in re.findall(r"\| (\d+\.\d)% \|", PAGE.split("## Every cell")[-1])]
-    assert np.mean(np.array(shown) >= LEAST) > 0.9
+def test_the_page_describes_every_family() -> None:
+    families = re.findall(r"^\| ([^|]+?) \| [^|]+ \|$", PAGE, re.MULTILINE)
+    assert families[2:] == list(GRID)
 
 
 @pytest.mark.torture  # simulates the whole grid
-def test_the_table_in_the_docs_is_what_the_command_prints() -> None:
-    from benchmarks.coverage import grid
-
-    results = grid(False)
-    assert faults(results) == []
-    assert report(results) in PAGE
+def test_the_whole_grid_is_within_its_bounds() -> None:
+    assert faults(grid(False)) == []
