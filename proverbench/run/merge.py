@@ -4,15 +4,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from proverbench.ask.batching import open_batches
 from proverbench.benchmark import benchmark_of
 from proverbench.errors import JournalError, RunMismatchError
-from proverbench.inputs.data import parse_shard
 from proverbench.records import Extent, FinalLine, Line, Row, ShardPlace
+from proverbench.run.batches import open_batches
 from proverbench.run.extent import ROLES
 from proverbench.run.journal import now, writer
 from proverbench.run.session import Draft, identity_differences
 from proverbench.run.sources import SHARDS, Sources
+from proverbench.selection import parse_shard
 
 PER_PROCESS = ("concurrency", "max_cost_usd", "max_tokens_total")
 """Settings of a run's operation that each shard has a part of."""

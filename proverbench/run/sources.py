@@ -108,8 +108,35 @@ class Sources:
             JournalError: If a line of calls.jsonl is damaged; names its number.
         """
         if self._ledger is None:
-            self._ledger = self.calls.ledger(self.plan)
+            ledger = self.calls.ledger(self.plan)
+            self._refuse_shrunk(ledger)
+            self._ledger = ledger
         return self._ledger
+
+    def _refuse_shrunk(self, ledger: Ledger) -> None:
+        """What no seal shows, of a run of an older version: that calls are gone which the summary counts."""
+        if ledger.checker.unsealed < ledger.checker.lines or self.calls.kept() is not None:
+            return
+        try:
+            counted = msgspec.json.decode((self.path / SUMMARY).read_bytes(), type=_Counted).usage
+        except (OSError, msgspec.DecodeError):
+            return  # nothing is known of what there was
+        faults = [
+            f"  {role}: {SUMMARY} counts {usage.calls:,} answered calls, {CALLS} has {ledger.count(role):,}"
+            for role, usage in counted.items()
+            if self.plan.size(role) and ledger.count(role) < usage.calls
+        ]
+        if faults:
+            raise JournalError(
+                "\n".join(
+                    [
+                        f"{self.path / CALLS} lacks calls that were answered:",
+                        *faults,
+                        f"Put a whole copy of it back. Or go on with what is left: proverbench score {self.path} "
+                        "--accept-loss writes down what is lost, and --resume can then ask those calls again",
+                    ]
+                )
+            )
 
     def _read_parts(self) -> None:
         path = self.path
@@ -155,6 +182,16 @@ class Sources:
         """Close the files."""
         self.calls.close()
         self.rows.close()
+
+
+class _CountedCalls(msgspec.Struct):
+    calls: int
+
+
+class _Counted(msgspec.Struct):
+    """What a summary says of how many calls were answered."""
+
+    usage: dict[Role, _CountedCalls]
 
 
 def read_manifest(path: Path) -> Manifest:
