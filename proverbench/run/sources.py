@@ -118,12 +118,14 @@ class Sources:
         if ledger.checker.unsealed < ledger.checker.lines or self.calls.kept() is not None:
             return
         try:
-            counted = msgspec.json.decode((self.path / SUMMARY).read_bytes(), type=_Counted).usage
+            summary = msgspec.json.decode((self.path / SUMMARY).read_bytes(), type=_Counted)
         except (OSError, msgspec.DecodeError):
             return  # nothing is known of what there was
+        if summary.run_id != self.manifest.run_id:
+            return  # it is of the run before it grew
         faults = [
             f"  {role}: {SUMMARY} counts {usage.calls:,} answered calls, {CALLS} has {ledger.count(role):,}"
-            for role, usage in counted.items()
+            for role, usage in summary.usage.items()
             if self.plan.size(role) and ledger.count(role) < usage.calls
         ]
         if faults:
@@ -191,6 +193,7 @@ class _CountedCalls(msgspec.Struct):
 class _Counted(msgspec.Struct):
     """What a summary says of how many calls were answered."""
 
+    run_id: str
     usage: dict[Role, _CountedCalls]
 
 

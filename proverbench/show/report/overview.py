@@ -71,6 +71,7 @@ def overview(run: ShownRun) -> dict[str, Any]:
         "task": identity.task,
         "complete": summary.complete,
         "run_id": summary.run_id,
+        "seal": run.folder.seal,
         "protocol": summary.protocol,
         "scored_by": summary.scored_by,
         "tool": manifest.operation.get("tool"),
