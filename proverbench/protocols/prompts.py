@@ -12,12 +12,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from proverbench.errors import PromptError
 from proverbench.records import Annotation, Problem, Proof, Role, Row, Verdict
+from proverbench.shipped import shipped
 
 OWN_FILES: dict[Role, str] = {"policy": "generation.txt", "verifier": "verifier.txt", "meta": "meta.txt"}
 """Role → the file name of this project's own template."""
@@ -344,9 +344,4 @@ def _normalised(raw: bytes) -> str:
 
 @lru_cache(maxsize=len(OWN_FILES))
 def _own_text(role: Role) -> str:
-    name = OWN_FILES[role]
-    # A wheel carries the templates inside the package; in a checkout they stand beside it.
-    for candidate in (files("proverbench") / "_prompts" / name, Path(__file__).parents[2] / "prompts" / name):
-        if candidate.is_file():
-            return _normalised(candidate.read_bytes())
-    raise PromptError(f"prompts/{name} is missing from this installation; reinstall proverbench")
+    return _normalised(shipped(f"prompts/{OWN_FILES[role]}").read_bytes())
