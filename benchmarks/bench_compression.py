@@ -17,7 +17,9 @@ import msgspec
 
 from proverbench.compression.charges import charge
 from proverbench.compression.counting import count_terms
-from proverbench.compression.export import APP, BVAR, Builder, read_export_lines
+from proverbench.compression.export import APP, BVAR
+from proverbench.compression.export_building import Builder
+from proverbench.compression.export_reading import read_export_lines
 from proverbench.compression.structure import check_structure
 
 BYTES_A_TERM = 700

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from proverbench.ask.drive import Driver
 from proverbench.ask.executors.local import LocalExecutor
-from proverbench.ask.prepare import Options, prepare_rows
+from proverbench.ask.parts import Options
+from proverbench.ask.prepare import prepare_rows
 from proverbench.benchmark import BENCHMARKS
 from proverbench.endpoints.own import OwnEndpoint
 from proverbench.errors import ConfigError, FatalEndpointError
@@ -35,6 +36,7 @@ def run_prover(
     verifier_repeats: int = BENCHMARKS["prover"].repeats,
     use_reference_solution: bool = True,
     neutralise: bool = True,
+    protocol: str | None = None,
     generation_prompt: Path | None = None,
     verifier_prompt: Path | None = None,
     folder: Path | str | None = None,
@@ -49,6 +51,7 @@ def run_prover(
         verifier_repeats: R, at least 1.
         use_reference_solution: Whether the verifier sees the reference solution.
         neutralise: Whether tags in shown texts are neutralised.
+        protocol: Name of the judging protocol; None: basic-v1, or that of the run in ``folder``.
         generation_prompt: Your template instead of the project's.
         verifier_prompt: Likewise.
         folder: Where to keep the run. A run of the same problems that is there already is continued, whoever made it,
@@ -69,6 +72,7 @@ def run_prover(
         repeats=verifier_repeats,
         use_reference_solution=use_reference_solution,
         neutralise=neutralise,
+        protocol=protocol,
         prompts=_given({"policy": generation_prompt, "verifier": verifier_prompt}),
     )
     return _run("prover", problems, config, options, folder, endpoints)
@@ -83,6 +87,7 @@ def run_verifier(
     meta: bool = False,
     use_reference_solution: bool = False,
     neutralise: bool = True,
+    protocol: str | None = None,
     verifier_prompt: Path | None = None,
     meta_prompt: Path | None = None,
     folder: Path | str | None = None,
@@ -97,7 +102,8 @@ def run_verifier(
         verifier_repeats: R, at least 1.
         meta: Whether a meta-verifier grades each valid judgment.
         use_reference_solution: Whether judges see the reference solution.
-        neutralise: As in :func:`run_prover`, as are the rest.
+        neutralise: As in :func:`run_prover`.
+        protocol: Likewise, as are the rest.
         verifier_prompt: Your template instead of the project's.
         meta_prompt: Likewise.
         folder: As in :func:`run_prover`.
@@ -113,6 +119,7 @@ def run_verifier(
         meta=meta,
         use_reference_solution=use_reference_solution,
         neutralise=neutralise,
+        protocol=protocol,
         prompts=_given({"verifier": verifier_prompt, "meta": meta_prompt}),
     )
     return _run("verifier", proofs, config, options, folder, endpoints)

@@ -27,8 +27,6 @@ LEVEL_SCORES: dict[str, float] = {
 
 PROTOCOL = "basic-v1"
 """Name of the parsing rules (docs/metrics.md, "Validity")."""
-PROTOCOLS = (PROTOCOL,)
-"""The rules that this version can read a saved run by."""
 
 
 GIVEN = "given"
@@ -137,12 +135,16 @@ Row = Problem | Proof
 class Verdict(msgspec.Struct, frozen=True):
     """A valid judgment's content."""
 
-    first_error_step: int
-    """Zero-based index of the earliest wrong step; -1: no error found."""
+    first_error_step: int | None
+    """Zero-based index of the earliest wrong step; -1: no error found. None where the protocol asks for none."""
     assessment: str
     """Raw text between the tags, stripped."""
     errors: str
     """Raw text between the tags, stripped; empty when the proof is right."""
+    grade: float | None = None
+    """Points, where the protocol asks for them."""
+    label: Literal["accept", "reject"] | None = None
+    """Where the protocol asks for that alone."""
 
 
 class MetaJudgment(msgspec.Struct, frozen=True):
@@ -165,6 +167,17 @@ class Judgment(msgspec.Struct, frozen=True, kw_only=True):
     assessment: str | None = None
     errors: str | None = None
     meta: MetaJudgment | None = None
+    grade: float | msgspec.UnsetType = msgspec.UNSET
+    """Points, under a protocol that asks for them; left out otherwise."""
+    accepts: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether it accepts the proof, under a protocol whose verdict is no first-error step; left out otherwise."""
+
+    @property
+    def accepting(self) -> bool:
+        """Whether it is valid and accepts the proof."""
+        if self.accepts is msgspec.UNSET:
+            return self.valid and self.first_error_step == -1
+        return self.valid and self.accepts
 
 
 class ProofRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
@@ -326,8 +339,20 @@ class BatchLine(msgspec.Struct, kw_only=True, tag_field="type", tag="batch"):
     message: str = ""
 
 
-Line = CallLine | AttemptLine | SessionLine | FinalLine | BatchLine
-Facts = CallFacts | AttemptLine | SessionLine | FinalLine | BatchLine
+class LossLine(msgspec.Struct, kw_only=True, tag_field="type", tag="loss"):
+    """``--accept-loss``: what was damaged or missing above this line, which somebody chose to go on without."""
+
+    at: str
+    lines: list[int]
+    """Lines that cannot be used, by their place in the file, from 1; their calls are asked again."""
+    missing: int = 0
+    """Lines that were not there."""
+    faults: list[str] = []
+    """What was wrong, in words."""
+
+
+Line = CallLine | AttemptLine | SessionLine | FinalLine | BatchLine | LossLine
+Facts = CallFacts | AttemptLine | SessionLine | FinalLine | BatchLine | LossLine
 """A line without the texts of a call."""
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from proverbench.endpoints.context import Room, clash
 from proverbench.records import CallLine, Role, SessionLine
-from proverbench.run.reading import invalid_reason, proof_steps
+from proverbench.run.reading import proof_steps
 from proverbench.run.sources import Sources
 from proverbench.spending.money import output_limit
 from proverbench.spending.usage import normalise_usage
@@ -159,9 +159,8 @@ def watch(sources: Sources, role: Role) -> RoleWatch:
 
 
 def _reason(sources: Sources, line: CallLine, number: int) -> str | None:
-    identity = sources.manifest.identity.roles[line.role]
     n_steps = 0
     if line.role == "verifier":
         generation = proof_steps(sources, number // sources.plan.repeats)
         n_steps = len(generation.steps) if generation else 0
-    return invalid_reason(line, identity, n_steps)
+    return sources.reader.invalid_reason(line, n_steps)

@@ -1,5 +1,6 @@
 """What `--dry-run` prints: the call budget, and what it may cost under stated assumptions."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -7,15 +8,17 @@ from pathlib import Path
 import click
 
 from proverbench.ask.forewarn import forewarnings, no_room
-from proverbench.ask.prepare import Prepared
+from proverbench.ask.parts import PreparedRun
 from proverbench.benchmark import benchmark_of
 from proverbench.endpoints.network import unreachable
 from proverbench.errors import ConfigError, InvalidReply
 from proverbench.protocols.prompts import render_meta, render_policy, render_verifier
-from proverbench.records import GIVEN, CallKey, CallLine, Generation, Proof, Role, Row, Verdict
+from proverbench.records import GIVEN, CallFacts, CallKey, CallLine, Generation, Proof, Role, Row, Verdict
 from proverbench.run.extent import Plan, row_id
-from proverbench.run.reading import proof_steps, read_generation, read_judgment
+from proverbench.run.reading import proof_steps
+from proverbench.run.replies import ReplyReader
 from proverbench.run.sources import Sources
+from proverbench.spending.forecast import learn, shown
 from proverbench.spending.money import (
     CHARS_PER_TOKEN,
     DEFAULT_OUTPUT_TOKENS,
@@ -25,9 +28,10 @@ from proverbench.spending.money import (
     estimate,
     output_limit,
 )
+from proverbench.spending.usage import Usage, normalise_usage
 
 
-def print_estimate(prepared: Prepared, resumed: Path | None = None) -> None:
+def print_estimate(prepared: PreparedRun, resumed: Path | None = None) -> None:
     """Calls, tokens and cost of each role at the most; on stdout. Calls nothing, writes nothing.
 
     Args:
@@ -38,6 +42,9 @@ def print_estimate(prepared: Prepared, resumed: Path | None = None) -> None:
     more = " more" if sources else ""
     extent = prepared.draft.extent
     estimates: dict[str, Estimate] = {}
+    costs: dict[str, Cost] = {}
+    widths: dict[str, float] = {}
+    observed = _observed(sources)
     warnings = list(forewarnings(prepared))
     asked = [role for role, identity in prepared.draft.identity.roles.items() if identity.kind != GIVEN]
     if faults := list(unreachable(prepared.config, asked)):
@@ -52,25 +59,46 @@ def print_estimate(prepared: Prepared, resumed: Path | None = None) -> None:
         if (clash := no_room(role, prepared, chars)) is not None:
             warnings.append(clash)
         found = estimate(chars, prices=settings.effective_prices, output_limit=limit)
+        learnt = learn(observed[role], found.calls, settings.effective_prices)
         share = settings.effective_prices.batch if settings.effective_prices is not None else None
         if role in prepared.batched and share is not None:
             found = replace(found, cost=Cost(found.cost.usd * share, found.cost.at_least))
-        estimates[role] = found
-        cost = f", {found.cost}" if settings.effective_prices is not None else ", no prices in the config"
+            learnt = learnt and learnt.scaled(share)
+        usage, costs[role] = found.usage, found.cost
+        if learnt is None:
+            estimates[role] = found
+        else:
+            usage, costs[role], widths[role] = learnt.usage, learnt.cost, learnt.half_width_usd
+        cost = ", no prices in the config"
+        if settings.effective_prices is not None:
+            cost = f", {costs[role] if learnt is None else shown(learnt.cost, [learnt.half_width_usd])}"
+        source = "" if learnt is None else f"; learnt from {learnt.answers:,} answers"
         click.echo(
-            f"{role}: at most {found.calls:,}{more} calls to {settings.model!r}, about {found.usage.input:,} input and "
-            f"{found.usage.output:,} output tokens{cost}"
+            f"{role}: at most {found.calls:,}{more} calls to {settings.model!r}, about {usage.input:,} input and "
+            f"{usage.output:,} output tokens{cost}{source}"
         )
-    total = sum((found.cost for found in estimates.values()), Cost(0.0))
-    if any(prepared.config.roles[role].effective_prices is not None for role in estimates):
-        click.echo(f"in all: {total}")
-    click.echo(assumptions(estimates))
+    total = sum(costs.values(), Cost(0.0))
+    if any(prepared.config.roles[role].effective_prices is not None for role in costs):
+        click.echo(f"in all: {shown(total, widths.values()) if len(widths) == len(costs) else total}")
+    if estimates:
+        click.echo(assumptions(estimates))
+    else:
+        click.echo("learnt from the answers that are there; the range holds in 95 % of cases, were calls independent")
     for warning in warnings:
         click.echo(f"warning: {warning}")
     click.echo("dry run: everything but keys was checked; nothing was called, nothing was written")
 
 
-def _prompt_chars(prepared: Prepared, role: Role, sources: Sources | None) -> Iterator[int]:
+def _observed(sources: Sources | None) -> dict[str, list[Usage]]:
+    """Role → what each of its answered calls used, as far as that was told."""
+    found: dict[str, list[Usage]] = defaultdict(list)
+    for line in sources.calls.facts() if sources is not None else ():
+        if isinstance(line, CallFacts) and (usage := normalise_usage(line.usage)) is not None:
+            found[line.role].append(usage)
+    return found
+
+
+def _prompt_chars(prepared: PreparedRun, role: Role, sources: Sources | None) -> Iterator[int]:
     """The length of each prompt that the role may be sent and that has no answer yet.
 
     A proof or judgment that does not exist yet is taken to be as long as its output limit allows; of one that does and
@@ -143,23 +171,23 @@ class _Answers:
         offset = self._offset(CallKey("verifier", meta.id, meta.sample, meta.repeat))
         if self._sources is None or offset is None:
             return None
-        judge = self._sources.manifest.identity.roles["verifier"]
-        return read_judgment(self._sources.calls.call_at(offset), judge, n_steps)
+        return self._sources.reader.judgment(self._sources.calls.call_at(offset), n_steps)
 
 
-def _given_chars(prepared: Prepared) -> Iterator[int]:
+def _given_chars(prepared: PreparedRun) -> Iterator[int]:
     """The same for the verifier of proofs that were given."""
     draft = prepared.draft
     rows = {row.problem_id: row for row in draft.rows}
+    reader = ReplyReader(draft.manifest)
     for line in draft.lines:
         if isinstance(line, CallLine) and line.id in rows and line.sample < draft.extent.samples:
-            generation = read_generation(line, draft.identity.roles["policy"], strip_start=draft.manifest.strips_steps)
+            generation = reader.generation(line)
             if generation.error is None:
                 chars = _judge_chars(prepared, "verifier", rows[line.id], generation.steps)
                 yield from [chars] * draft.extent.verifier_repeats
 
 
-def _judge_chars(prepared: Prepared, role: Role, row: Row, steps: list[str], verdict: Verdict | None = None) -> int:
+def _judge_chars(prepared: PreparedRun, role: Role, row: Row, steps: list[str], verdict: Verdict | None = None) -> int:
     draft = prepared.draft
     options = {"use_reference": draft.identity.use_reference_solution, "neutralise": draft.identity.neutralise}
     if role == "verifier" or not isinstance(row, Proof):
@@ -168,7 +196,7 @@ def _judge_chars(prepared: Prepared, role: Role, row: Row, steps: list[str], ver
     return len(render_meta(draft.templates[role], row, steps, graded, **options).text)
 
 
-def _answer_chars(prepared: Prepared, role: Role) -> int:
+def _answer_chars(prepared: PreparedRun, role: Role) -> int:
     settings = prepared.config.roles.get(role)
     limit = output_limit(settings.generation) if settings is not None else None
     return round((limit or DEFAULT_OUTPUT_TOKENS) * CHARS_PER_TOKEN)

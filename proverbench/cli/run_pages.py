@@ -21,7 +21,7 @@ from proverbench.cli.pages import (
     section,
 )
 from proverbench.metrics.shown import footnotes, shown_interval
-from proverbench.protocols.basic_v1 import decode_field, error_items
+from proverbench.protocols.fields import decode_field, error_items
 from proverbench.records import (
     LEVEL_SCORES,
     CallKey,
@@ -178,7 +178,7 @@ def _strip(record: ProofRecord, repeats: int, columns: int) -> str:
     if record.generation_error is not None:
         return padded(record.generation_error, columns)
     by_repeat = {judgment.repeat: judgment for judgment in record.judgments}
-    signs = [_sign(by_repeat.get(repeat), right) for repeat in range(repeats)]
+    signs = [_sign(by_repeat.get(repeat), right, wrong) for repeat in range(repeats)]
     text = " ".join(signs)
     if cells(text) > columns:
         accepts, invalid, none = signs.count(right), signs.count("!"), signs.count(".")
@@ -187,12 +187,14 @@ def _strip(record: ProofRecord, repeats: int, columns: int) -> str:
     return padded(text, columns)
 
 
-def _sign(judgment: Judgment | None, right: str) -> str:
+def _sign(judgment: Judgment | None, right: str, wrong: str) -> str:
     if judgment is None:
         return "."
     if not judgment.valid:
         return "!"
-    return right if judgment.first_error_step == -1 else str(judgment.first_error_step)
+    if judgment.accepting:
+        return right
+    return wrong if judgment.first_error_step is None else str(judgment.first_error_step)
 
 
 def legend() -> str:
@@ -203,8 +205,8 @@ def legend() -> str:
 
 def disagreement_words(found: Disagreement, record: ProofRecord) -> str:
     """How far judges disagree, in words."""
-    steps = [judgment.first_error_step for judgment in record.judgments if judgment.valid]
-    words = f"{sum(step == -1 for step in steps)} of {len(steps)} valid judgments accept"
+    accepting = [judgment.accepting for judgment in record.judgments if judgment.valid]
+    words = f"{sum(accepting)} of {len(accepting)} valid judgments accept"
     if found.human is not None and record.is_correct is not None:
         words += f"; the human {'accepts' if record.is_correct else 'rejects'}"
     return words
@@ -286,7 +288,7 @@ def _judgment(run: RunFolder, entry: Entry, judgment: Judgment, row: Row, column
     title = f"Judgment {judgment.repeat}: {judgment_words(judgment)}"
     if not judgment.valid:
         return _raw_reply(run, key, title, columns)
-    title += f" {right if judgment.first_error_step == -1 else wrong}"
+    title += f" {right if judgment.accepting else wrong}"
     lines = [decode_field(judgment.assessment or "")]
     items = error_items(judgment.errors or "")
     lines += ["", "Errors:", *(f"- {item}" for item in items)] if items else []

@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 from proverbench.compression.building import Compiled, compile_files, source_problems
 from proverbench.compression.charges import Charge, Item, Part, charge
-from proverbench.compression.export import Export, read_export_lines, write_export
+from proverbench.compression.export import Export
+from proverbench.compression.export_reading import read_export_lines
+from proverbench.compression.export_writing import write_export
 from proverbench.compression.hashing import sha256_hex
 from proverbench.compression.kernel import LeanKernel, shown
 from proverbench.compression.limits import StoppedError

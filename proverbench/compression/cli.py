@@ -26,6 +26,9 @@ from proverbench.compression.organising import keygen, rank_command, report, ver
 from proverbench.errors import DataError
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+    from proverbench.compression.attempt import Round
     from proverbench.compression.kernel import LeanKernel
 
 _PROJECT_MB, _PROJECT_DISK_MB = 32_768, 2_048
@@ -250,7 +253,7 @@ def attempt_command(task_folder: Path, config_file: Path, rounds: int, output: P
     """
     import asyncio
 
-    from proverbench.compression.attempt import Attempt, Round, attempt
+    from proverbench.compression.attempt import Attempt, attempt
     from proverbench.compression.presenting import compare
     from proverbench.compression.tasks import load_task
     from proverbench.endpoints.factory import close_callers, open_callers
@@ -266,16 +269,8 @@ def attempt_command(task_folder: Path, config_file: Path, rounds: int, output: P
     config = load_config(config_file)
     folder = output or task_folder / "attempt"
 
-    def report(item: Round) -> None:
-        say(f"round {item.number}: {item.outcome}" + (f", {item.count} nodes" if item.count else ""))
-
-    def complain(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        # A signal may end a task of aiohttp's as well as ours; that is no fault to print.
-        if not isinstance(context.get("exception"), SystemExit | KeyboardInterrupt):
-            loop.default_exception_handler(context)
-
     async def go() -> Attempt:
-        asyncio.get_running_loop().set_exception_handler(complain)
+        asyncio.get_running_loop().set_exception_handler(_complain)
         callers = await open_callers(config, ["policy"])
         try:
             return await attempt(
@@ -285,7 +280,7 @@ def attempt_command(task_folder: Path, config_file: Path, rounds: int, output: P
                 rounds=rounds,
                 make_kernel=kernel,
                 build_folder=task_folder / "build",
-                report=report,
+                report=_say_round,
                 stopping=stopped.is_set,
             )
         finally:
@@ -307,6 +302,16 @@ def attempt_command(task_folder: Path, config_file: Path, rounds: int, output: P
         say("stopped by Ctrl-C; the same command goes on")
         click.get_current_context().exit(EXIT_SIGINT)
     click.get_current_context().exit(EXIT_VALID if result.complete else EXIT_INVALID)
+
+
+def _say_round(item: "Round") -> None:
+    say(f"round {item.number}: {item.outcome}" + (f", {item.count} nodes" if item.count else ""))
+
+
+def _complain(loop: "AbstractEventLoop", context: dict[str, Any]) -> None:
+    # A signal may end a task of aiohttp's as well as ours; that is no fault to print.
+    if not isinstance(context.get("exception"), SystemExit | KeyboardInterrupt):
+        loop.default_exception_handler(context)
 
 
 @main.command(name="count")

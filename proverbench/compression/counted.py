@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from proverbench.compression.charges import Charge, charge
-from proverbench.compression.export import Theorem, read_export, write_export
+from proverbench.compression.export import Theorem
+from proverbench.compression.export_reading import read_export
+from proverbench.compression.export_writing import write_export
 from proverbench.compression.kernel import LeanKernel
 from proverbench.compression.rules import kernel_problems
 from proverbench.compression.structure import check_structure

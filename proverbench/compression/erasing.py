@@ -16,19 +16,18 @@ from proverbench.compression.export import (
     LET,
     PI,
     PROJ,
-    Builder,
     Constant,
     Constructor,
     Declaration,
     Definition,
     Export,
-    Importer,
     InductiveType,
     Opaque,
     Theorem,
     constants_of,
-    write_export,
 )
+from proverbench.compression.export_building import Builder, Importer
+from proverbench.compression.export_writing import write_export
 from proverbench.compression.kernel import QUERY
 from proverbench.compression.term_graph import Pen, TermGraph
 

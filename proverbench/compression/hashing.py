@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from struct import Struct
 
 from proverbench.compression.charges import used_constants
+from proverbench.compression.decimals import int_to_decimal
 from proverbench.compression.export import (
     APP,
     BVAR,
@@ -35,7 +36,6 @@ from proverbench.compression.export import (
     Recursor,
     Theorem,
     constants_of,
-    int_to_decimal,
     terms_of,
 )
 

@@ -16,7 +16,9 @@ from typing import Any
 from proverbench.compression.authoring import Order, record_task
 from proverbench.compression.charges import Charge
 from proverbench.compression.checking import apply_rules
-from proverbench.compression.export import Export, read_export_lines, write_export
+from proverbench.compression.export import Export
+from proverbench.compression.export_reading import read_export_lines
+from proverbench.compression.export_writing import write_export
 from proverbench.compression.hashing import sha256_hex
 from proverbench.compression.isolation import INSIDE
 from proverbench.compression.kernel import LeanKernel

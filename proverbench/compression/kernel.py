@@ -20,7 +20,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from proverbench.compression.compile_stage import HALF_OF_MESSAGES
-from proverbench.compression.export import Export, read_export_lines
+from proverbench.compression.export import Export
+from proverbench.compression.export_reading import read_export_lines
 from proverbench.compression.isolation import Finished, Isolation, python, require_isolation, run_stage
 from proverbench.compression.limits import Limits, StoppedError
 

@@ -22,7 +22,6 @@ from proverbench.compression.export import (
     SORT,
     SUCC,
     Axiom,
-    Builder,
     Constant,
     Constructor,
     Declaration,
@@ -35,6 +34,7 @@ from proverbench.compression.export import (
     Rule,
     Theorem,
 )
+from proverbench.compression.export_building import Builder
 from proverbench.errors import DataError
 
 _TAG_ARRAY, _TAG_STRING, _TAG_BIGNUM = 246, 249, 250

@@ -4,7 +4,8 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from proverbench.compression.export import Builder, Constant, Export
+from proverbench.compression.export import Constant, Export
+from proverbench.compression.export_building import Builder
 from proverbench.compression.lean_objects import Node, TermReader, declarations_of
 from proverbench.compression.structure import in_dependency_order
 from proverbench.errors import DataError

@@ -7,7 +7,7 @@ from proverbench.compression.charges import Charge
 from proverbench.compression.checking import SCORER, Check
 from proverbench.compression.collecting import Apart
 from proverbench.compression.counted import Counted
-from proverbench.compression.export import int_to_decimal
+from proverbench.compression.decimals import int_to_decimal
 from proverbench.compression.ranking import Ranking
 from proverbench.compression.receipts import Receipt
 from proverbench.compression.shared_task import SharedTask

@@ -10,9 +10,11 @@ from proverbench.compression.bundle import Bundle, Track, read_bundle
 from proverbench.compression.charges import charge
 from proverbench.compression.checking import Check
 from proverbench.compression.collecting import Apart, receipt_files
-from proverbench.compression.export import Export, read_export_lines
+from proverbench.compression.export import Export
+from proverbench.compression.export_reading import read_export_lines
 from proverbench.compression.presenting import task_labels
 from proverbench.compression.ranking import Ranking, Run, best_runs
+from proverbench.compression.rules_page import example, rules_sections
 from proverbench.compression.viewing import view_charge
 from proverbench.errors import DataError
 from proverbench.show.report.html import render_page
@@ -32,6 +34,7 @@ class View:
 def report_model(tables: Mapping[Track, Ranking], apart: Sequence[Apart], views: Sequence[View]) -> dict[str, Any]:
     """What the page's script draws; the views' contents are chunks beside it."""
     return {
+        "rules": [asdict(section) for section in rules_sections()],
         "rankings": [{"track": track, **_ranking_model(table)} for track, table in tables.items()],
         "apart": [asdict(item) for item in apart],
         "views": [
@@ -69,16 +72,23 @@ def _ranking_model(ranking: Ranking) -> dict[str, Any]:
 def render_report(tables: Mapping[Track, Ranking], apart: Sequence[Apart], views: Sequence[View]) -> str:
     """The page."""
     here = files("proverbench.compression") / "page"
+    shown = [*views, view_example()]
     return render_page(
         "compressionbench",
-        report_model(tables, apart, views),
+        report_model(tables, apart, shown),
         (here / "report.js").read_text(encoding="utf-8"),
         style=(here / "report.css").read_text(encoding="utf-8"),
-        chunks=[view.content for view in views],
+        chunks=[view.content for view in shown],
         math=False,
         plots=False,
         description="Formal proofs by the number of kernel nodes they need.",
     )
+
+
+def view_example() -> View:
+    """The example of the rules, node by node."""
+    export, charged, _ = example()
+    return View("The example of the rules", "example", charged.count, view_charge(export, charged))
 
 
 def view_check(check: Check, title: str) -> View:

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable
 
 from proverbench.compression.charges import used_constants
 from proverbench.compression.erasing import Erasure
-from proverbench.compression.export import Axiom, Export, Quot, Theorem, constants_of, terms_of, write_export
+from proverbench.compression.export import Axiom, Export, Quot, Theorem, constants_of, terms_of
+from proverbench.compression.export_writing import write_export
 from proverbench.compression.hashing import constant_hashes, definition_hash, meaning_closure, statement_hash
 from proverbench.compression.kernel import LeanKernel, Problem
 from proverbench.compression.limits import StoppedError

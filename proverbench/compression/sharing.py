@@ -15,20 +15,9 @@ import msgspec
 
 from proverbench.compression.charges import Charge, charge
 from proverbench.compression.counting import count_levels
-from proverbench.compression.export import (
-    BVAR,
-    CONST,
-    LET,
-    PI,
-    SORT,
-    Builder,
-    Declaration,
-    Definition,
-    Export,
-    Importer,
-    Theorem,
-    write_export,
-)
+from proverbench.compression.export import BVAR, CONST, LET, PI, SORT, Declaration, Definition, Export, Theorem
+from proverbench.compression.export_building import Builder, Importer
+from proverbench.compression.export_writing import write_export
 from proverbench.compression.kernel import QUERY, LeanKernel, Problem
 from proverbench.compression.term_graph import Pen, Steps, TermGraph, Variable, run_steps
 

@@ -9,7 +9,8 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from proverbench.compression.export import APP, BVAR, LAM, LET, PI, PROJ, Builder, Export
+from proverbench.compression.export import APP, BVAR, LAM, LET, PI, PROJ, Export
+from proverbench.compression.export_building import Builder
 
 _T = TypeVar("_T")
 Steps = Generator[Any, Any, _T]

@@ -4,6 +4,7 @@ from typing import Any
 
 from proverbench.compression.charges import Charge
 from proverbench.compression.counting import count_levels, count_terms
+from proverbench.compression.decimals import int_to_decimal
 from proverbench.compression.export import (
     BVAR,
     CONST,
@@ -19,7 +20,6 @@ from proverbench.compression.export import (
     SORT,
     SUCC,
     Export,
-    int_to_decimal,
 )
 
 LARGEST = 100_000

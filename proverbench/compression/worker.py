@@ -11,15 +11,10 @@ import os
 import sys
 from typing import Any, BinaryIO
 
-from proverbench.compression.export import (
-    Builder,
-    Declaration,
-    Definition,
-    Export,
-    Importer,
-    read_export_lines,
-    write_export,
-)
+from proverbench.compression.export import Declaration, Definition, Export
+from proverbench.compression.export_building import Builder, Importer
+from proverbench.compression.export_reading import read_export_lines
+from proverbench.compression.export_writing import write_export
 from proverbench.compression.kernel import QUERY
 from proverbench.compression.lean_library import Kernel, Rejected
 from proverbench.compression.structure import in_dependency_order

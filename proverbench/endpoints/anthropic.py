@@ -140,18 +140,24 @@ def _index(piece: _Piece) -> int:
 
 
 def _blocks(request: Request, *, marked: bool) -> list[dict[str, Any]]:
-    """The prompt as text blocks: one, or the shared prefix, marked unless the server refuses that, and the rest.
+    """The prompt as text blocks: one, or the shared prefix and the rest.
+
+    Marked, unless the server refuses that, are the prefix, and the end of a prompt that is asked again.
 
     The API refuses blocks that are empty or hold nothing but white space, so such a prefix or rest makes no block.
     """
+    whole: dict[str, Any] = {"type": "text", "text": request.prompt}
+    if not marked:
+        return [whole]
+    mark = {"cache_control": {"type": "ephemeral"}}
     at = min(request.cacheable_chars, len(request.prompt))
     head, rest = request.prompt[:at], request.prompt[at:]
-    if not head.strip() or not marked:
-        return [{"type": "text", "text": request.prompt}]
-    shared = {"type": "text", "text": head, "cache_control": {"type": "ephemeral"}}
+    if not head.strip():
+        return [{**whole, **mark}] if request.repeated else [whole]
     if not rest.strip():
-        return [{**shared, "text": request.prompt}]
-    return [shared, {"type": "text", "text": rest}]
+        return [{**whole, **mark}]
+    last = {"type": "text", "text": rest, **(mark if request.repeated else {})}
+    return [{"type": "text", "text": head, **mark}, last]
 
 
 def _words(block: dict[str, Any]) -> str:

@@ -27,6 +27,10 @@ class Request:
     """This call's own seed, when the config sets a base seed."""
     cacheable_chars: int = 0
     """Length of the prefix of ``prompt`` that many calls share; 0 when none does."""
+    repeated: bool = False
+    """Whether the same prompt is asked several times, one after the other, so that a server does well to keep it."""
+    begun: Callable[[], object] | None = field(default=None, compare=False, repr=False)
+    """To be called when the answer begins to come, where that shows: calls with the same prompt wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,8 @@ class Priority:
     META = 1
     VERIFIER = 2
     POLICY = 3
+    HELD = 4
+    """A call that would rather wait, for the server to have read its prompt."""
 
 
 @dataclass(slots=True)
@@ -149,6 +155,8 @@ class Caller(Protocol):
     """
 
     state: EndpointState
+    cache_first: bool
+    """Whether the first judgment of a proof is asked alone, for the others to be read from the server's cache."""
 
     async def acquire(self, priority: int) -> None:
         """Wait for a free slot; waiters of a lower ``priority`` number go first, then first come first served."""

@@ -113,6 +113,8 @@ class BatchClient:
         import httpx2
 
         self.name = endpoint.name
+        self.normal_stops = find_kind(endpoint.kind).normal_stops
+        self.missing_finish_accepted = endpoint.accept_missing_finish
         self.max_retries = endpoint.max_retries
         self._submit_timeout = httpx2.Timeout(_SUBMIT_TIMEOUT_S, connect=endpoint.connect_timeout_s)
         self._reader = reader

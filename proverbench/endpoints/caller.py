@@ -57,6 +57,7 @@ class EndpointCaller:
         normal_stops: The finish reasons that are a normal stop for the endpoint's kind. None: replies are taken as
             they are, without the audit, because they are no live ones.
         missing_finish_accepted: Whether replies without a finish reason may be valid; else the first is remarked on.
+        cache_first: Whether the first judgment of a proof is asked alone (ask/cache_first.py).
         answered_before: Answers that the run has of this endpoint already, from earlier sessions.
         clock: Monotonic time in seconds.
         sleep: Waits.
@@ -76,12 +77,14 @@ class EndpointCaller:
         normal_stops: frozenset[str] | None = frozenset({"stop"}),
         missing_finish_accepted: bool = False,
         answered_before: int = 0,
+        cache_first: bool = False,
         clock: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
         rng: random.Random | None = None,
     ) -> None:
         self.state = EndpointState()
         self.name = name
+        self.cache_first = cache_first
         self.limiter = Limiter(concurrency, requests_per_minute=requests_per_minute, state=self.state, clock=clock)
         self._endpoint = endpoint
         self._timeout_s = timeout_s

@@ -87,7 +87,7 @@ def check_endpoints(config: Config, roles: Sequence[str]) -> None:
             faults.append(f"{config.path}: {role}.generation.seed: kind {kind.name!r} knows no seeds; delete it")
     for endpoint in config.endpoints(roles):
         faults += [f"{config.path}: endpoint {endpoint.name!r}: {fault}" for fault in _unsendable(endpoint)]
-        find_kind(endpoint.kind).ready()
+        find_kind(endpoint.kind).require()
     if faults:
         raise ConfigError.of(faults)
 
@@ -128,6 +128,7 @@ async def _open(
         normal_stops=kind.normal_stops if kind.live else None,
         missing_finish_accepted=endpoint.accept_missing_finish,
         answered_before=answered_before,
+        cache_first=kind.caches_prompts if endpoint.cache_first is None else endpoint.cache_first,
     )
     return caller
 

@@ -202,6 +202,13 @@ async def _beginning(chunks: AsyncIterator[bytes], most: int) -> bytes:
     return b"".join(read)
 
 
+async def _announced(events: AsyncIterator[Event], begun: Callable[[], object]) -> AsyncIterator[Event]:
+    """The events of a stream; says when the first of them comes."""
+    async for event in events:
+        begun()
+        yield event
+
+
 async def _once(raw: bytes) -> AsyncIterator[bytes]:
     yield raw
 
@@ -320,7 +327,7 @@ class HttpEndpoint:
         wire = self.roles[request.role]
         heard = Heard()
         try:
-            return await self._exchange(encode(self.body(request, stream=wire.stream)), wire, heard)
+            return await self._exchange(request, wire, heard)
         except AttemptTimeoutError:
             raise  # it counts as abandoned, whatever had come
         except TransientError as exc:
@@ -329,7 +336,8 @@ class HttpEndpoint:
                 exc.partial = Partial(reply.finish_reason, partial.text_chars, reply.usage)
             raise
 
-    async def _exchange(self, body: bytes, wire: Wire, heard: Heard) -> Reply:
+    async def _exchange(self, request: Request, wire: Wire, heard: Heard) -> Reply:
+        body = encode(self.body(request, stream=wire.stream))
         async with self._transport.post(body) as response:
             if response.status != 200:
                 raw = await _beginning(response.content.iter_any(), _MAX_ERROR_BYTES)
@@ -340,7 +348,10 @@ class HttpEndpoint:
                     self._on_quota(quota)
             chunks = _bounded(response.content.iter_any())
             if response.content_type == "text/event-stream":
-                reply = await self.read_stream(iter_events(chunks), wire, heard)
+                events = iter_events(chunks)
+                if request.begun is not None:
+                    events = _announced(events, request.begun)
+                reply = await self.read_stream(events, wire, heard)
                 return await self._in_turn(lambda: self.cleaned(reply))
             raw = b"".join([chunk async for chunk in chunks])
         if raw.startswith((b"data:", b"event:", b": ")):  # a stream that does not say that it is one

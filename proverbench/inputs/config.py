@@ -49,6 +49,9 @@ class EndpointConfig(Table):
     """Kind ``openai`` only: chat completions, or the Responses API."""
     accept_missing_finish: bool = False
     """Take an absent finish reason for a normal stop; for servers that never send one."""
+    cache_first: bool | None = None
+    """Ask the first judgment of a proof alone, so that the others are read from the server's prompt cache. None: on
+    where the kind's servers may have one."""
     run: Annotated[Path, Field(strict=False)] | None = None
     """Kind ``replay`` only: the saved run that answers."""
     threads: Count | None = None

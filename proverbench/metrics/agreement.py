@@ -129,7 +129,7 @@ def repeat_agreement(arrays: JudgmentArrays, *, resamples: int = RESAMPLES, seed
         (one of VIEWS), ``value`` (None with ``reason`` where undefined), its ``interval`` over problems, ``n``
         (proofs), ``left_out`` (judged proofs that could not count).
     """
-    counts = _counts(arrays.verdict)
+    counts = _counts(_some_step(arrays.verdict))
     return _group_rows({view: _viewed(counts, view) for view in VIEWS}, arrays, arrays.repeats, resamples, seed)
 
 
@@ -155,7 +155,7 @@ def panel_agreement(
     joined, left_out = same_proofs(runs)
     first = next(iter(joined.values()))
     width = max(int(arrays.verdict.max(initial=0)) for arrays in joined.values()) + 2
-    counts = {name: _counts(arrays.verdict, width) for name, arrays in joined.items()}
+    counts = {name: _counts(_some_step(arrays.verdict), width) for name, arrays in joined.items()}
     pairs: list[dict[str, Any]] = []
     for one, other in itertools.combinations(joined, 2):
         rows = _pair_rows(counts[one], counts[other], first, resamples, seed)
@@ -179,31 +179,38 @@ def human_agreement(arrays: JudgmentArrays, *, resamples: int = RESAMPLES, seed:
         judgments, proofs weighing alike.
     """
     width = max(int(arrays.verdict.max(initial=0)), int(arrays.label.max(initial=0))) + 2
-    rejected = np.where(arrays.label == UNLOCATED, 0, arrays.label)  # some step or other
+    rejected = _some_step(arrays.label)
     placed = np.where(arrays.located, arrays.label, INVALID)
-    judges, rows = _counts(arrays.verdict, width), []
+    judges, rows = _counts(_some_step(arrays.verdict), width), []
     for label, views in ((rejected, VIEWS[:1]), (placed, VIEWS[1:])):
         rows += _pair_rows(judges, _counts(label[:, None], width), arrays, resamples, seed, views)
     return rows
+
+
+def _some_step(codes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Rejections that name no step as ones of some step or other, for views in which steps do not count."""
+    return np.where(codes == UNLOCATED, 0, codes).astype(np.int32)
 
 
 def step_confusion(arrays: JudgmentArrays) -> dict[str, Any]:
     """Reported against annotated first-error steps, all judgments of proofs whose label has a place.
 
     Returns:
-        ``annotated`` and ``reported`` (row and column names: -1, 0, 1, …, and for columns also ``invalid``), and
-        ``counts``, one list of whole numbers a row.
+        ``annotated`` and ``reported`` (row and column names: -1, 0, 1, …, and for columns also ``invalid`` and, if
+        there are any, ``rejects``: rejections that name no step), and ``counts``, one list of whole numbers a row.
     """
     labelled = arrays.located
     verdict, label = arrays.verdict[labelled], arrays.label[labelled]
     rows = int(label.max(initial=-1)) + 2
-    columns = max(int(verdict.max(initial=-1)), int(label.max(initial=-1))) + 3
-    column = np.where(verdict == INVALID, columns - 1, verdict + 1)
+    steps = max(int(verdict.max(initial=-1)), int(label.max(initial=-1))) + 2
+    others = ["invalid", "rejects"] if (verdict == UNLOCATED).any() else ["invalid"]
+    columns = steps + len(others)
+    column = np.where(verdict == INVALID, steps, np.where(verdict == UNLOCATED, steps + 1, verdict + 1))
     flat = (label[:, None] + 1).astype(np.int64) * columns + column
     counts = np.bincount(flat.ravel(), minlength=rows * columns).reshape(rows, columns)
     return {
         "annotated": [str(step) for step in range(-1, rows - 1)],
-        "reported": [*(str(step) for step in range(-1, columns - 2)), "invalid"],
+        "reported": [*(str(step) for step in range(-1, steps - 1)), *others],
         "counts": counts.tolist(),
     }
 

@@ -27,7 +27,7 @@ META_UNITS = 4
 _LEVEL_UNITS = {level: int(score * META_UNITS) for level, score in LEVEL_SCORES.items()}
 
 UNLOCATED = -3
-"""Label code: incorrect, but the human named no step."""
+"""Label or verdict code: incorrect, but no step is named."""
 
 SEVERITIES = ("none", "fatal", "recoverable only", "not located")
 """What a human found in a proof; the index is the code in :attr:`JudgmentArrays.severity`."""
@@ -59,7 +59,7 @@ class JudgmentArrays:
     sample: NDArray[np.int32]
     """Sample index, shape (P,)."""
     verdict: NDArray[np.int32]
-    """Verdict codes, shape (P, R): ACCEPTS, INVALID or a step."""
+    """Verdict codes, shape (P, R): ACCEPTS, INVALID, UNLOCATED or a step."""
     generated: NDArray[np.bool_]
     """Whether there is a proof to judge, shape (P,)."""
     label: NDArray[np.int32]
@@ -90,7 +90,7 @@ class JudgmentArrays:
     @property
     def rejects(self) -> NDArray[np.int64]:
         """Valid rejections of each proof, shape (P,), in 0..R."""
-        return _count(self.verdict >= 0)
+        return _count((self.verdict >= 0) | (self.verdict == UNLOCATED))
 
     @property
     def correct(self) -> NDArray[np.bool_]:
@@ -268,8 +268,7 @@ class ArrayBuilder:
         self._digest.append(_digest(record.steps))
         judgments = record.judgments if generated else []
         for judgment in judgments:
-            step = judgment.first_error_step
-            self._verdict.append(step if judgment.valid and step is not None else INVALID)
+            self._verdict.append(_verdict_of(judgment))
             units = meta_units(judgment)
             self._meta.append(INVALID if units is None else units)
         missing = self._repeats - len(judgments)
@@ -304,6 +303,15 @@ class ArrayBuilder:
             subject=Labels(codes["subject"], tuple(self._names["subject"])),
             policy=Labels(codes["policy"], tuple(self._names["policy"])),
         )
+
+
+def _verdict_of(judgment: Judgment) -> int:
+    if not judgment.valid:
+        return INVALID
+    step = judgment.first_error_step
+    if step is not None:
+        return step
+    return ACCEPTS if judgment.accepting else UNLOCATED
 
 
 def arrays_of(records: Iterable[ProofRecord], *, task: Task, repeats: int, samples: int = 1) -> JudgmentArrays:

@@ -17,7 +17,7 @@ def accepted(record: ProofRecord, repeats: int) -> bool:
     return (
         record.generation_error is None
         and len(record.judgments) == repeats
-        and all(judgment.valid and judgment.first_error_step == -1 for judgment in record.judgments)
+        and all(judgment.accepting for judgment in record.judgments)
     )
 
 

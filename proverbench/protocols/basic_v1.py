@@ -11,11 +11,12 @@ the last match ended, and the patterns are possessive (``\s*+``): what they have
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
-from functools import lru_cache
+from collections.abc import Collection, Sequence
+from functools import partial
 
 from proverbench.errors import InvalidReply
-from proverbench.protocols.elements import elements
+from proverbench.protocols.elements import tags
+from proverbench.protocols.protocol import Protocol, Slots
 from proverbench.records import LEVEL_SCORES, Verdict
 
 FIELDS = ("assessment", "errors", "first_error_step")
@@ -56,6 +57,10 @@ _STEP_TAIL_REVERSED = re.compile(
     re.IGNORECASE,
 )
 _INDEX = re.compile(rf"-?\d{{1,{MAX_INDEX_DIGITS}}}+")
+_PLAIN_VERDICT = re.compile(
+    "".join(rf"[^<]*+<{name}>([^<]*+)</{name}>" for name in FIELDS) + "[^<]*+",
+)
+"""Verdicts as they are asked for, with no other ``<`` in the reply: what the rules find there takes one look."""
 _LEVEL = re.compile(r"<level\s*+>\s*+(\w++)\s*+</level\s*+>", re.IGNORECASE)
 
 
@@ -120,7 +125,11 @@ def parse_verdict(text: str, n_steps: int) -> Verdict:
             or ``index_out_of_range``; the first that applies, fields in the order of :data:`FIELDS`.
     """
     answer = answer_text(text)
-    assessment, errors, index = (_only_field(answer, name) for name in FIELDS)
+    plain = _PLAIN_VERDICT.fullmatch(answer)
+    if plain is not None:
+        assessment, errors, index = (field.strip() for field in plain.groups())
+    else:
+        assessment, errors, index = (_only_field(answer, name) for name in FIELDS)
     if not assessment:
         raise InvalidReply("empty_assessment")
     return Verdict(first_error_step=_index(index, n_steps), assessment=assessment, errors=errors)
@@ -170,18 +179,25 @@ def _without_tail(piece: str) -> str:
 
 def _only_field(answer: str, name: str) -> str:
     """The stripped content of the one ``<name>`` element in ``answer``."""
-    contents = elements(answer, name)
-    content = next(contents, None)
-    if content is None:
+    opening, closing = tags(name)
+    start = opening.search(answer)
+    end = None if start is None else closing.search(answer, start.end())
+    if start is None or end is None:
         raise InvalidReply(f"missing:{name}")
-    if next(contents, None) is not None:
+    again = opening.search(answer, end.end())
+    if again is not None and closing.search(answer, again.end()) is not None:
         raise InvalidReply(f"duplicate:{name}")
-    return content
+    return answer[start.end() : end.start()].strip()
 
 
 def _index(field: str, n_steps: int) -> int:
     if not _INDEX.fullmatch(field):
         raise InvalidReply("bad_index")
+    if len(field) < 5 and field.isascii():
+        value = int(field)
+        if -1 <= value < n_steps:
+            return value
+        raise InvalidReply("index_out_of_range")
     negative = field.startswith("-")
     # Digits of any script. int() of the whole could be refused: its limit is a setting of the interpreter.
     digits = "".join(str(unicodedata.decimal(digit)) for digit in field.removeprefix("-")).lstrip("0") or "0"
@@ -192,73 +208,32 @@ def _index(field: str, n_steps: int) -> int:
     raise InvalidReply("index_out_of_range")
 
 
-_REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-_CDATA_OPEN, _CDATA_CLOSE = "<![CDATA[", "]]>"
-_ITEM_TAG = re.compile(r"</?(?:error|item|li)(?:\s[^<>]*+)?>", re.IGNORECASE)
-_NUMBERED = re.compile(r"^[^\S\n]*+[0-9]{1,3}+[.)][^\S\n]++", re.MULTILINE)
-_BULLETED = re.compile(r"^[^\S\n]*+[-*•][^\S\n]++", re.MULTILINE)
+def lay_out(name: str, steps: Sequence[str]) -> str:
+    """``<name0>``, blank line, text, blank line, ``</name0>`` for each step, with a blank line between steps."""
+    return "\n\n".join(f"<{name}{i}>\n\n{step}\n\n</{name}{i}>" for i, step in enumerate(steps))
 
 
-def decode_field(raw: str) -> str:
-    """What a verdict's field says, for people: character references and CDATA sections decoded, once.
-
-    All else stays as it is, so that ``a<b`` and a matrix's ``&`` survive; an unknown reference stays as written.
-    """
-    return "".join(part if literal else _decode_references(part) for literal, part in _sections(raw))
-
-
-def error_items(raw: str) -> list[str]:
-    """The single errors that an ``<errors>`` field lists, decoded and stripped; empty when it lists none.
-
-    An item is an ``<error>``, ``<item>`` or ``<li>`` element; without these, a numbered or bulleted line with the
-    lines that follow it; without these too, the whole field. No text is dropped.
-    """
-    items: list[list[str]] = [[]]
-    for literal, part in _sections(raw):
-        if literal:
-            items[-1].append(part)
-            continue
-        first, *others = _ITEM_TAG.split(part)
-        items[-1].append(_decode_references(first))
-        items.extend([_decode_references(other)] for other in others)
-    texts = ["".join(item).strip() for item in items]
-    if len(texts) == 1:
-        texts = _list_lines(texts[0])
-    return [text for text in texts if text]
-
-
-def _list_lines(text: str) -> list[str]:
-    """Split a text that starts with a list marker at its markers; leave any other whole."""
-    for marker in (_NUMBERED, _BULLETED):
-        if marker.match(text):
-            return [item.strip() for item in marker.split(text)]
-    return [text]
-
-
-def _sections(raw: str) -> Iterator[tuple[bool, str]]:
-    """``raw`` in order as (literal, text): a CDATA section's content is literal; an unclosed one is text."""
-    position = 0
-    while (start := raw.find(_CDATA_OPEN, position)) >= 0:
-        content = start + len(_CDATA_OPEN)
-        end = raw.find(_CDATA_CLOSE, content)
-        if end < 0:
-            break
-        yield False, raw[position:start]
-        yield True, raw[content:end]
-        position = end + len(_CDATA_CLOSE)
-    yield False, raw[position:]
-
-
-def _decode_references(text: str) -> str:
-    return _REFERENCE.sub(lambda match: _decode_reference(match[0]), text)
-
-
-@lru_cache(maxsize=1024)
-def _decode_reference(reference: str) -> str:
-    """One reference such as ``&lt;`` or ``&#8804;`` decoded by lxml; what stands for no character stays as it is."""
-    # One by one, and not the field as a document: libxml2 drops what it takes for a broken tag, "<b" in "a<b".
-    from lxml import etree  # only reports and exports come here
-
-    paragraph = etree.fromstring(f"<p>{reference}</p>", etree.HTMLParser()).find(".//p")
-    decoded = None if paragraph is None else paragraph.text
-    return decoded if decoded and decoded != "\ufffd" else reference
+BASIC_V1 = Protocol(
+    name="basic-v1",
+    slots={
+        "policy": Slots(names=("problem",), required=("problem",), own="generation.txt"),
+        "verifier": Slots(
+            names=("problem", "human_solution", "solution"), required=("problem", "solution"), own="verifier.txt"
+        ),
+        "meta": Slots(
+            names=("problem", "human_solution", "solution", "solution_verification", "human_ground_truth"),
+            required=("solution", "solution_verification", "human_ground_truth"),
+            own="meta.txt",
+            doubled_braces=False,  # the published template leaves them alone
+        ),
+    },
+    verdict="first-error-step",
+    read_proof=lambda text, strip_start: parse_steps(text, strip_start=strip_start),
+    readable_steps=lambda text, strip_start: read_steps(text, strip_start=strip_start),
+    read_judgment=parse_verdict,
+    read_level=parse_level,
+    accepts=lambda verdict: verdict.first_error_step == -1,
+    reasons=REASONS,
+    layout=partial(lay_out, "step"),
+)
+"""The published evaluator's protocol."""

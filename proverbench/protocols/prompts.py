@@ -16,30 +16,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from proverbench.errors import PromptError
+from proverbench.protocols.basic_v1 import BASIC_V1
+from proverbench.protocols.protocol import Protocol, Slots
 from proverbench.records import Annotation, Problem, Proof, Role, Row, Verdict
 from proverbench.shipped import shipped
-
-OWN_FILES: dict[Role, str] = {"policy": "generation.txt", "verifier": "verifier.txt", "meta": "meta.txt"}
-"""Role → the file name of this project's own template."""
-
-PLACEHOLDERS: dict[Role, tuple[str, ...]] = {
-    "policy": ("problem",),
-    "verifier": ("problem", "human_solution", "solution"),
-    "meta": ("problem", "human_solution", "solution", "solution_verification", "human_ground_truth"),
-}
-"""Role → the names that its templates may hold in braces."""
-
-_REQUIRED: dict[Role, tuple[str, ...]] = {
-    "policy": ("problem",),
-    "verifier": ("problem", "solution"),
-    "meta": ("solution", "solution_verification", "human_ground_truth"),
-}
-
-# One alternative for each thing that is replaced. The published meta template leaves doubled braces alone.
-_TOKENS: dict[Role, re.Pattern[str]] = {
-    role: re.compile(("" if role == "meta" else r"\{\{|\}\}|") + r"\{(" + "|".join(names) + r")\}")
-    for role, names in PLACEHOLDERS.items()
-}
 
 NO_REFERENCE = "None"
 """What stands for a reference solution that is absent, empty or switched off."""
@@ -70,30 +50,40 @@ class Template:
         source: ``own``, or the path it was read from, for messages.
         own: Whether it is this project's own text, from wherever it was read; scores are then not comparable with
             published tables.
+        protocol: Whose slots it has.
     """
 
     role: Role
     text: str
     source: str
     own: bool
+    protocol: Protocol = BASIC_V1
 
     @classmethod
-    def load(cls, role: Role, path: Path | None = None) -> "Template":
+    def load(cls, role: Role, path: Path | None = None, protocol: Protocol = BASIC_V1) -> "Template":
         """Read the template at ``path``, or this project's own.
 
         Raises:
-            PromptError: If the file cannot be read or is not UTF-8.
+            PromptError: If the file cannot be read or is not UTF-8, or there is no own one.
         """
-        own = _own_text(role)
+        name = protocol.slots[role].own
+        own = None if name is None else _own_text(name)
         if path is None:
-            return cls(role, own, "own", True)
+            if own is None:
+                raise PromptError(f"protocol {protocol.name} has no {role} prompt of its own; give yours")
+            return cls(role, own, "own", True, protocol)
         try:
             text = _normalised(path.read_bytes())
         except OSError as exc:
             raise PromptError(f"{path}: cannot read this {role} prompt ({exc.strerror}); give a text file") from exc
         except UnicodeDecodeError as exc:
             raise PromptError(f"{path}: byte {exc.start} is not UTF-8; save this {role} prompt as UTF-8") from exc
-        return cls(role, text, str(path), text == own)
+        return cls(role, text, str(path), text == own, protocol)
+
+    @property
+    def slots(self) -> Slots:
+        """What it may hold in braces."""
+        return self.protocol.slots[self.role]
 
     @property
     def sha256(self) -> str:
@@ -103,15 +93,15 @@ class Template:
     @property
     def cacheable_chars(self) -> int:
         """Length of what stands before the first placeholder: the same in every prompt, so servers can cache it."""
-        return len(_parts(self.role, self.text)[0][0])
+        return len(_parts(self.slots, self.text)[0][0])
 
     def faults(self, use_reference_solution: bool) -> list[str]:
         """A line for the placeholders that this template lacks, none if it has all; see :meth:`check`."""
-        required = set(_REQUIRED[self.role])
-        if use_reference_solution and self.role != "policy":
+        required = set(self.slots.required)
+        if use_reference_solution and "human_solution" in self.slots.names:
             required.add("human_solution")
-        present = {name for _, name in _parts(self.role, self.text)}
-        missing = [name for name in PLACEHOLDERS[self.role] if name in required - present]
+        present = {name for _, name in _parts(self.slots, self.text)}
+        missing = [name for name in self.slots.names if name in required - present]
         if not missing:
             return []
         listed = " and ".join("{" + name + "}" for name in missing)
@@ -119,7 +109,7 @@ class Template:
         if missing == ["human_solution"]:
             line += ", or pass --no-use-reference-solution"
         doubled = [name for name in missing if "{{" + name + "}}" in self.text]
-        if doubled and self.role != "meta":
+        if doubled and self.slots.doubled_braces:
             line += " (doubled braces, {{" + doubled[0] + "}}, stand for literal ones)"
         return [line]
 
@@ -143,14 +133,14 @@ def render_verifier(
     template: Template, row: Row, steps: Sequence[str], *, use_reference: bool, neutralise: bool
 ) -> Rendered:
     """The prompt that asks for a judgment of the proof ``steps``; holds nothing of the human's findings."""
-    return _fill(template, _judge_values(row, steps, use_reference, neutralise))
+    return _fill(template, _judge_values(template, row, steps, use_reference, neutralise))
 
 
 def render_meta(
     template: Template, row: Proof, steps: Sequence[str], verdict: Verdict, *, use_reference: bool, neutralise: bool
 ) -> Rendered:
     """The prompt that asks how well ``verdict`` agrees with the human's findings, ``row.annotation``."""
-    values = _judge_values(row, steps, use_reference, neutralise)
+    values = _judge_values(template, row, steps, use_reference, neutralise)
     values["solution_verification"] = _judgment_text(verdict, neutralise)
     values["human_ground_truth"] = _ground_truth_text(row.annotation, neutralise)
     return _fill(template, values)
@@ -182,7 +172,7 @@ def render_prompt(
         ValueError: If ``steps``, ``verdict`` or an annotated proof is needed and not there, or the role is unknown.
         PromptError: If the template cannot be read or lacks a placeholder.
     """
-    if role not in PLACEHOLDERS:
+    if role not in BASIC_V1.slots:
         raise ValueError(f"role is {role!r}; give 'policy', 'verifier' or 'meta'")
     if not isinstance(template, Template):
         template = Template.load(role, template)
@@ -222,10 +212,12 @@ def _markup(names: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"<(?:\s*+/?+\s*+(?:{'|'.join(names)})([^<>]*+)>|\|[^<>|]{{1,64}}+\|>)", re.IGNORECASE)
 
 
-_MARKUP = {"judge": _markup(_JUDGE_NAMES), "meta": _markup(_FIXED_NAMES)}
+@lru_cache
+def _markup_of(where: str, tags: tuple[str, ...]) -> re.Pattern[str]:
+    return _markup((*(_JUDGE_NAMES if where == "judge" else _FIXED_NAMES), *tags))
 
 
-def neutralise(text: str, where: Literal["judge", "meta"] = "judge") -> tuple[str, int]:
+def neutralise(text: str, where: Literal["judge", "meta"] = "judge", *, tags: tuple[str, ...] = ()) -> tuple[str, int]:
     """Show the ``<`` of this protocol's tags and of chat tokens as ``&lt;``.
 
     So a proof cannot close its own element, answer in the judge's place or end the judge's turn. A text without such
@@ -236,6 +228,7 @@ def neutralise(text: str, where: Literal["judge", "meta"] = "judge") -> tuple[st
         text: A problem, reference, step or reviewer's comment (``judge``), or a verifier's text that the meta prompt
             shows (``meta``: there ``step…`` and ``think`` are left alone).
         where: Which of the two.
+        tags: Patterns of further names whose elements are shown so.
 
     Returns:
         The text as shown, and the number of replacements.
@@ -252,7 +245,7 @@ def neutralise(text: str, where: Literal["judge", "meta"] = "judge") -> tuple[st
     shown, before = text, -1
     while before < count:
         before = count
-        shown = _MARKUP[where].sub(escape, shown)
+        shown = _markup_of(where, tags).sub(escape, shown)
     return shown, count
 
 
@@ -268,8 +261,8 @@ def _is_tag_rest(rest: str) -> bool:
 _Value = tuple[str, int]  # a text as shown, and the replacements made in it
 
 
-def _shown(text: str, switch: bool, where: Literal["judge", "meta"] = "judge") -> _Value:
-    return _neutralise(text, where) if switch else (text, 0)
+def _shown(text: str, switch: bool, where: Literal["judge", "meta"] = "judge", *, tags: tuple[str, ...] = ()) -> _Value:
+    return _neutralise(text, where, tags=tags) if switch else (text, 0)
 
 
 def _elements(parts: Sequence[tuple[str, _Value]]) -> _Value:
@@ -278,12 +271,16 @@ def _elements(parts: Sequence[tuple[str, _Value]]) -> _Value:
     return text, sum(count for _, (_, count) in parts)
 
 
-def _judge_values(row: Problem, steps: Sequence[str], use_reference: bool, switch: bool) -> dict[str, _Value]:
+def _judge_values(
+    template: Template, row: Problem, steps: Sequence[str], use_reference: bool, switch: bool
+) -> dict[str, _Value]:
+    protocol = template.protocol
     reference = row.reference_solution if use_reference else ""
+    shown = [_shown(step, switch, tags=protocol.tags) for step in steps]
     return {
-        "problem": _shown(row.problem, switch),
-        "human_solution": _shown(reference, switch) if reference else (NO_REFERENCE, 0),
-        "solution": _elements([(f"step{i}", _shown(step, switch)) for i, step in enumerate(steps)]),
+        "problem": _shown(row.problem, switch, tags=protocol.tags),
+        "human_solution": _shown(reference, switch, tags=protocol.tags) if reference else (NO_REFERENCE, 0),
+        "solution": (protocol.layout([step for step, _ in shown]), sum(count for _, count in shown)),
     }
 
 
@@ -315,12 +312,14 @@ def _ground_truth_text(annotation: Annotation, switch: bool) -> _Value:
 
 
 @lru_cache(maxsize=64)
-def _parts(role: Role, text: str) -> tuple[tuple[str, str | None], ...]:
+def _parts(slots: Slots, text: str) -> tuple[tuple[str, str | None], ...]:
     """The template as (literal text, name of the placeholder that follows it or None); the last has None."""
+    # One alternative for each thing that is replaced.
+    tokens = re.compile((r"\{\{|\}\}|" if slots.doubled_braces else "") + r"\{(" + "|".join(slots.names) + r")\}")
     parts: list[tuple[str, str | None]] = []
     literal: list[str] = []
     position = 0
-    for token in _TOKENS[role].finditer(text):
+    for token in tokens.finditer(text):
         literal.append(text[position : token.start()])
         position = token.end()
         if token[1] is None:
@@ -332,7 +331,7 @@ def _parts(role: Role, text: str) -> tuple[tuple[str, str | None], ...]:
 
 
 def _fill(template: Template, values: Mapping[str, _Value]) -> Rendered:
-    parts = _parts(template.role, template.text)
+    parts = _parts(template.slots, template.text)
     text = "".join(literal + (values[name][0] if name else "") for literal, name in parts)
     used = {name for _, name in parts if name}
     return Rendered(text, sum(values[name][1] for name in used), template.cacheable_chars)
@@ -342,6 +341,6 @@ def _normalised(raw: bytes) -> str:
     return raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
 
 
-@lru_cache(maxsize=len(OWN_FILES))
-def _own_text(role: Role) -> str:
-    return _normalised(shipped(f"prompts/{OWN_FILES[role]}").read_bytes())
+@lru_cache
+def _own_text(name: str) -> str:
+    return _normalised(shipped(f"prompts/{name}").read_bytes())

@@ -92,7 +92,7 @@ def _shared_groups(
 
 
 def _by_document_text(group: Sequence[RunData]) -> list[list[RunData]]:
-    """Divide runs by the text of their documents; engines, whose text is their own, stand beside each."""
+    """Divide runs by the text of their documents; engines, whose text is their own, join each."""
     engines = [run for run in group if run.manifest.own_corpus]
     own = grouped((run for run in group if not run.manifest.own_corpus), lambda run: run.renderer)
     return [[run for run in group if run in of_text or run in engines] for of_text in own] or [engines]

@@ -212,7 +212,11 @@ def score(folders: tuple[Path, ...]) -> int:
 @main.command()
 @click.argument("folders", nargs=-1, required=True, type=_FILE)
 @click.option("-o", "--output", type=_FILE, default="report.html", show_default=True, help="The page, one HTML file.")
-@click.option("--published", type=_FILE, help="JSONL of published figures to show beside the runs, dashed.")
+@click.option(
+    "--published",
+    type=_FILE,
+    help="JSONL of figures that others published: in a table of their own, and drawn where they may be compared.",
+)
 @click.option("--subset", type=_FILE, help="Rank runs of different corpora on these queries only.")
 @click.option("--title", default="retrievalbench", show_default=True, help="Heading of the page.")
 def report(folders: tuple[Path, ...], output: Path, published: Path | None, subset: Path | None, title: str) -> None:

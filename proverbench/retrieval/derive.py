@@ -106,25 +106,32 @@ def derive(
         "pr11": None,
     }
     if complete and counted:
-        table = QueryTable.of(counted, scores)
-        bands = {unit: table.intervals(unit) for unit in ("query", "cluster")}
-        means = table.means()
-        reported = [name for name in summary_names(scores.curves, manifest.k_max) if name in means]
-        summary["metrics"] = {name: means[name] for name in reported}
-        summary["intervals"] = {
-            name: {unit: {**bands[unit][name], **table.how(unit)} for unit in bands} for name in reported
-        }
-        summary["groups"] = _groups(counted, table)
-        curves["curves"] = {curve: table.curve(curve, means) for curve in scores.curves}
-        curves["intervals"] = {
-            curve: {
-                unit: {end: [bands[unit][name][end] for name in table.names_of(curve)] for end in ("low", "high")}
-                for unit in bands
-            }
-            for curve in scores.curves
-        }
-        curves["pr11"] = [significant(value) for value in macro_mean(scores.pr11).tolist()]
+        _put_figures(summary, curves, counted, scores)
     return summary, curves
+
+
+def _put_figures(
+    summary: dict[str, Any], curves: dict[str, Any], counted: Sequence[GoldQuery], scores: QueryScores
+) -> None:
+    """Put the figures of a complete run into its two files."""
+    table = QueryTable.of(counted, scores)
+    bands = {unit: table.intervals(unit) for unit in ("query", "cluster")}
+    means = table.means()
+    reported = [name for name in summary_names(scores.curves, summary["k_max"]) if name in means]
+    summary["metrics"] = {name: means[name] for name in reported}
+    summary["intervals"] = {
+        name: {unit: {**bands[unit][name], **table.how(unit)} for unit in bands} for name in reported
+    }
+    summary["groups"] = _groups(counted, table)
+    curves["curves"] = {curve: table.curve(curve, means) for curve in scores.curves}
+    curves["intervals"] = {
+        curve: {
+            unit: {end: [bands[unit][name][end] for name in table.names_of(curve)] for end in ("low", "high")}
+            for unit in bands
+        }
+        for curve in scores.curves
+    }
+    curves["pr11"] = [significant(value) for value in macro_mean(scores.pr11).tolist()]
 
 
 def summary_names(curves: Iterable[str], k_max: int) -> list[str]:

@@ -134,7 +134,7 @@ def _caveats(runs: Sequence[RunData]) -> list[str]:
         caveats.append(
             "MathlibMPR has 69 theorems: many differences are within the intervals. Covered, CoveredRoute (the release "
             "and the paper's tables) and CoveredOriginal (the paper's appendix) are different figures; a published one "
-            "is shown beside the one that it means."
+            "is compared with the one that it means."
         )
     if any(run.manifest.task == "leandojo" for run in runs):
         caveats.append("LeanDojo is an older snapshot with a pool for each theorem: never combined with other tasks.")

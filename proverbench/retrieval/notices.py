@@ -1,4 +1,4 @@
-"""What a reader must know beside a figure: banners on every view, badges on rows, standing licence notices. Pure."""
+"""What a reader of a figure must know: banners on every view, badges on rows, standing licence notices. Pure."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Figures that others published: shown beside own runs, drawn dashed, never ranked with them."""
+"""Figures that others published: shown in a table of their own, never ranked with runs."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One saved run as a page sees it: what it holds constant, what it is called, whom it may stand beside."""
+"""One saved run as a page sees it: what it holds constant, what it is called, what it may be ranked with."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

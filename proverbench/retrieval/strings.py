@@ -45,7 +45,7 @@ def load_strings(path: Path | None) -> Strings:
 
     Raises:
         DataError: If the file cannot be read.
-        ConfigError: Lists every fault: no object, an unknown key, a text that is no string, a wrong hash.
+        ConfigError: Lists every fault: not an object, an unknown key, a text that is not a string, a wrong hash.
     """
     if path is None:
         return NO_STRINGS
@@ -65,9 +65,7 @@ def load_strings(path: Path | None) -> Strings:
         elif not isinstance(text, str) or not text:
             faults.append(f"{path}: {key} must be a text, found {text!r}")
         elif wanted is not None and hashlib.sha256(text.encode()).hexdigest() != wanted:
-            faults.append(
-                f"{path}: {key} does not have the SHA-256 that stands beside it ({wanted}); get the file anew"
-            )
+            faults.append(f"{path}: {key} does not have its SHA-256 ({wanted}); get the file anew")
         else:
             texts[key] = text
     if faults:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 
 from proverbench.errors import InvalidReply
-from proverbench.inputs.data import EVERYTHING, splits
 from proverbench.metrics.arrays import ArrayBuilder, JudgmentArrays
 from proverbench.metrics.scores import scores, undefined
 from proverbench.metrics.uncertainty import split_uncertainty
@@ -30,8 +29,8 @@ from proverbench.records import (
     Summary,
 )
 from proverbench.run.extent import ROLES
-from proverbench.run.reading import read_generation, read_judgment, read_level
 from proverbench.run.sources import Sources
+from proverbench.selection import EVERYTHING, splits
 from proverbench.spending.usage import NO_USAGE, Usage, normalise_usage
 from proverbench.unseen import unseen
 from proverbench.version import SCORED_BY
@@ -77,7 +76,7 @@ def build_record(sources: Sources, proof: int, observe: Callable[[CallLine], Non
             return ProofRecord(**common, complete=False)
         line = sources.calls.call_at(offset)
         see(line)
-        generation = read_generation(line, policy, strip_start=manifest.strips_steps)
+        generation = sources.reader.generation(line)
         common["steps"] = generation.steps
         if generation.error is not None:
             return ProofRecord(**common, generation_error=generation.error, score=0.0)
@@ -96,7 +95,7 @@ def build_record(sources: Sources, proof: int, observe: Callable[[CallLine], Non
 
 
 def _score(judgments: list[Judgment], repeats: int, accept: bool, *, mean: bool) -> float:
-    right = sum(1 for j in judgments if j.valid and (j.first_error_step == -1) == accept)
+    right = sum(1 for j in judgments if j.valid and j.accepting == accept)
     return right / repeats if mean else float(right == repeats)
 
 
@@ -114,7 +113,8 @@ def _judgments(
     sources: Sources, proof: int, n_steps: int, see: Callable[[CallLine], None]
 ) -> tuple[list[Judgment], bool]:
     """The answered or closed judgments of a proof, and whether that is all of them."""
-    roles, ledger, plan = sources.manifest.identity.roles, sources.ledger, sources.plan
+    reader, ledger, plan = sources.reader, sources.ledger, sources.plan
+    located = reader.protocol.verdict == "first-error-step"
     judgments: list[Judgment] = []
     complete = True
     for repeat, number in enumerate(plan.judgments(proof)):
@@ -129,7 +129,7 @@ def _judgments(
         line = sources.calls.call_at(offset)
         see(line)
         try:
-            verdict = read_judgment(line, roles["verifier"], n_steps)
+            verdict = reader.judgment(line, n_steps)
         except InvalidReply as exc:
             meta = MetaJudgment(False, reason=VERIFIER_INVALID) if plan.meta else None
             judgments.append(Judgment(repeat=repeat, valid=False, reason=exc.reason, meta=meta))
@@ -146,6 +146,8 @@ def _judgments(
                 assessment=verdict.assessment,
                 errors=verdict.errors,
                 meta=meta,
+                grade=UNSET if verdict.grade is None else verdict.grade,
+                accepts=UNSET if located else reader.protocol.accepts(verdict),
             )
         )
     return judgments, complete
@@ -157,7 +159,7 @@ def _meta(sources: Sources, number: int, see: Callable[[CallLine], None]) -> Met
         return MetaJudgment(False, reason=UNANSWERED) if sources.ledger.is_closed("meta", number) else None
     line = sources.calls.call_at(offset)
     see(line)
-    return read_level(line, sources.manifest.identity.roles["meta"])
+    return sources.reader.level(line)
 
 
 def build_records(sources: Sources, observe: Callable[[CallLine], None] | None = None) -> Iterator[ProofRecord]:

@@ -1,82 +1,16 @@
-"""What replies mean, by protocol basic-v1, and which calls a run still lacks. Writes nothing, scores nothing."""
+"""Prompts of a run's calls, the proofs that judges see, and the calls that it still lacks; writes nothing."""
 
 from collections.abc import Iterator
 
-from proverbench.endpoints.kinds.registry import find_kind
 from proverbench.errors import InvalidReply
-from proverbench.protocols.basic_v1 import check_finish, parse_level, parse_steps, parse_verdict, read_steps
 from proverbench.protocols.prompts import Rendered, render_meta, render_policy, render_verifier
 from proverbench.records import (
-    GIVEN,
     CallKey,
-    CallLine,
     Generation,
-    MetaJudgment,
     Proof,
     Role,
-    RoleIdentity,
-    Verdict,
 )
 from proverbench.run.sources import Sources
-
-
-def _check(line: CallLine, role: RoleIdentity) -> str:
-    """The text of a reply that ended as it should.
-
-    Read is the stored text: where the exact one held lone surrogates, they are replaced, so that steps and verdicts
-    can be written and sent on.
-    """
-    if line.refused is not None:
-        raise InvalidReply(f"refused:{line.refused}")
-    if role.kind != GIVEN:
-        check_finish(line.finish_reason, find_kind(role.kind).normal_stops, role.accept_missing_finish)
-    return line.text
-
-
-def read_generation(line: CallLine, role: RoleIdentity, *, strip_start: bool) -> Generation:
-    """Read a policy call's reply by protocol basic-v1.
-
-    Args:
-        line: The call.
-        role: The policy.
-        strip_start: ``Manifest.strips_steps`` of the run: whether steps are stripped at their start too.
-    """
-    if line.steps is not None:
-        return Generation(line.steps, None if line.steps else "no_proof_steps")
-    try:
-        return Generation(parse_steps(_check(line, role), strip_start=strip_start), None)
-    except InvalidReply as exc:
-        return Generation(read_steps(line.text, strip_start=strip_start), exc.reason)
-
-
-def read_judgment(line: CallLine, role: RoleIdentity, n_steps: int) -> Verdict:
-    """Read a verifier call's reply.
-
-    Raises:
-        InvalidReply: With the reason code.
-    """
-    return parse_verdict(_check(line, role), n_steps)
-
-
-def read_level(line: CallLine, role: RoleIdentity) -> MetaJudgment:
-    """Read a meta-verifier call's reply."""
-    try:
-        return MetaJudgment(True, level=parse_level(_check(line, role)))
-    except InvalidReply as exc:
-        return MetaJudgment(False, reason=exc.reason)
-
-
-def invalid_reason(line: CallLine, role: RoleIdentity, n_steps: int) -> str | None:
-    """Why a reply is invalid; None when it is valid. ``n_steps`` counts only for a judgment."""
-    if line.role == "policy":
-        return read_generation(line, role, strip_start=True).error
-    if line.role == "meta":
-        return read_level(line, role).reason
-    try:
-        read_judgment(line, role, n_steps)
-    except InvalidReply as exc:
-        return exc.reason
-    return None
 
 
 def render(sources: Sources, key: CallKey) -> Rendered:
@@ -107,7 +41,7 @@ def render(sources: Sources, key: CallKey) -> Rendered:
     offset = sources.ledger.offset("verifier", number)
     if offset is None:
         raise KeyError(key.text)
-    verdict = read_judgment(sources.calls.call_at(offset), identity.roles["verifier"], len(generation.steps))
+    verdict = sources.reader.judgment(sources.calls.call_at(offset), len(generation.steps))
     return render_meta(template, row, generation.steps, verdict, **options)
 
 
@@ -137,10 +71,7 @@ def proof_steps(sources: Sources, proof: int) -> Generation | None:
         offset = sources.ledger.offset("policy", proof)
         if offset is None:
             return None
-        manifest = sources.manifest
-        read = read_generation(
-            sources.calls.call_at(offset), manifest.identity.roles["policy"], strip_start=manifest.strips_steps
-        )
+        read = sources.reader.generation(sources.calls.call_at(offset))
         sources.latest_proof = (proof, read)
     return sources.latest_proof[1]
 
@@ -154,7 +85,7 @@ def open_calls(sources: Sources, *, closed_too: bool = False) -> Iterator[CallKe
         sources: The run.
         closed_too: Also those that ``--final`` closed, which a session that asks would ask again.
     """
-    plan, ledger, roles = sources.plan, sources.ledger, sources.manifest.identity.roles
+    plan, ledger = sources.plan, sources.ledger
 
     def lacks(role: Role, number: int) -> bool:
         return ledger.is_open(role, number) or (closed_too and ledger.is_closed(role, number))
@@ -177,7 +108,7 @@ def open_calls(sources: Sources, *, closed_too: bool = False) -> Iterator[CallKe
             if offset is None:
                 continue
             try:
-                read_judgment(sources.calls.call_at(offset), roles["verifier"], len(generation.steps))
+                sources.reader.judgment(sources.calls.call_at(offset), len(generation.steps))
             except InvalidReply:
                 continue
             yield plan.key("meta", number)

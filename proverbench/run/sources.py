@@ -18,9 +18,9 @@ from proverbench.benchmark import benchmark_of
 from proverbench.endpoints.kinds.registry import known_kind, no_such_kind
 from proverbench.errors import JournalError, PromptError, RunMismatchError
 from proverbench.protocols.prompts import Template
+from proverbench.protocols.registry import known_protocol, no_such_protocol
 from proverbench.records import (
     GIVEN,
-    PROTOCOLS,
     Extent,
     Generation,
     Identity,
@@ -32,6 +32,7 @@ from proverbench.records import (
 from proverbench.run.extent import Plan
 from proverbench.run.journal import CALLS, CallsReader, Ledger, disk
 from proverbench.run.regular import open_regular
+from proverbench.run.replies import ReplyReader
 
 MANIFEST = "manifest.json"
 INPUTS = "inputs.jsonl"
@@ -79,6 +80,7 @@ class Sources:
         templates: Role → the template as used; a role is absent when it has none here (an imported run).
         plan: The calls, numbered.
         calls: Reads their lines.
+        reader: Reads their replies.
 
     Raises:
         RunMismatchError: If the folder is no run.
@@ -106,15 +108,45 @@ class Sources:
             JournalError: If a line of calls.jsonl is damaged; names its number.
         """
         if self._ledger is None:
-            self._ledger = self.calls.ledger(self.plan)
+            ledger = self.calls.ledger(self.plan)
+            self._refuse_shrunk(ledger)
+            self._ledger = ledger
         return self._ledger
+
+    def _refuse_shrunk(self, ledger: Ledger) -> None:
+        """What no seal shows, of a run of an older version: that calls are gone which the summary counts."""
+        if ledger.checker.unsealed < ledger.checker.lines or self.calls.kept() is not None:
+            return
+        try:
+            summary = msgspec.json.decode((self.path / SUMMARY).read_bytes(), type=_Counted)
+        except (OSError, msgspec.DecodeError):
+            return  # nothing is known of what there was
+        if summary.run_id != self.manifest.run_id:
+            return  # it is of the run before it grew
+        faults = [
+            f"  {role}: {SUMMARY} counts {usage.calls:,} answered calls, {CALLS} has {ledger.count(role):,}"
+            for role, usage in summary.usage.items()
+            if self.plan.size(role) and ledger.count(role) < usage.calls
+        ]
+        if faults:
+            raise JournalError(
+                "\n".join(
+                    [
+                        f"{self.path / CALLS} lacks calls that were answered:",
+                        *faults,
+                        f"Put a whole copy of it back. Or go on with what is left: proverbench score {self.path} "
+                        "--accept-loss writes down what is lost, and --resume can then ask those calls again",
+                    ]
+                )
+            )
 
     def _read_parts(self) -> None:
         path = self.path
         self.rows = Inputs(path, self.manifest)
+        self.reader = ReplyReader(self.manifest)
         try:
             self.templates = {
-                role: Template.load(role, path / PROMPTS / PROMPT_FILES[role])
+                role: Template.load(role, path / PROMPTS / PROMPT_FILES[role], self.reader.protocol)
                 for role in self.manifest.identity.prompt_sha256
                 if (path / PROMPTS / PROMPT_FILES[role]).is_file()
             }
@@ -152,6 +184,17 @@ class Sources:
         """Close the files."""
         self.calls.close()
         self.rows.close()
+
+
+class _CountedCalls(msgspec.Struct):
+    calls: int
+
+
+class _Counted(msgspec.Struct):
+    """What a summary says of how many calls were answered."""
+
+    run_id: str
+    usage: dict[Role, _CountedCalls]
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -205,11 +248,10 @@ class _Stored(msgspec.Struct):
 def _check_identity(raw: bytes, manifest: Manifest, file: Path) -> None:
     """Refuse a run that this version would read by other rules than it was made with."""
     protocol = manifest.identity.protocol
-    if protocol not in PROTOCOLS:
-        near = difflib.get_close_matches(protocol, PROTOCOLS, n=1, cutoff=0.0)
+    if known_protocol(protocol) is None:
         raise RunMismatchError(
-            f"{file}: its replies are to be read by protocol {protocol!r}, which this version does not know; it knows "
-            f"{', '.join(PROTOCOLS)}. Upgrade proverbench" + (f", or was {near[0]!r} meant?" if near else "")
+            f"{file}: its replies are to be read by protocol {protocol!r}, which this version does not know; "
+            f"{no_such_protocol(protocol)}. Upgrade proverbench"
         )
     for role, asked in manifest.identity.roles.items():
         if asked.kind != GIVEN and known_kind(asked.kind) is None:

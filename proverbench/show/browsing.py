@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from proverbench.errors import InvalidReply, PromptError, RunMismatchError
 from proverbench.metrics.proverbench import accepted
@@ -15,7 +16,7 @@ from proverbench.run.derive import UNANSWERED, VERIFIER_INVALID
 from proverbench.run.extent import ROLES
 from proverbench.run.folder import RunFolder
 from proverbench.run.journal import exact_text
-from proverbench.run.reading import open_calls, proof_steps, read_generation, read_judgment, read_level
+from proverbench.run.reading import open_calls, proof_steps
 
 DisagreeKind = Literal["any", "judges", "human"]
 
@@ -43,10 +44,10 @@ class Disagreement(NamedTuple):
 
 def disagreement(record: ProofRecord) -> Disagreement:
     """How far the judges of a proof disagree."""
-    steps = [j.first_error_step for j in record.judgments if j.valid]
+    steps = [(j.first_error_step, j.accepting) for j in record.judgments if j.valid]
     if not steps:
         return Disagreement(0.0, None if record.is_correct is None else 0.0, 0)
-    accepting = sum(step == -1 for step in steps)
+    accepting = sum(accepts for _, accepts in steps)
     polarity = min(accepting, len(steps) - accepting) / len(steps)
     human = None
     if record.is_correct is not None:
@@ -310,31 +311,33 @@ def _example(run: RunFolder) -> str:
 
 def reading(run: RunFolder, line: CallLine) -> str:
     """How a reply was read, in a few words."""
-    plan, roles = run.sources.plan, run.manifest.identity.roles
+    plan = run.sources.plan
     number = plan.number(line.key)
     if number is None:
         return "not asked by this run"
     if line.role == "policy":
-        generation = read_generation(line, roles["policy"], strip_start=run.manifest.strips_steps)
+        generation = run.sources.reader.generation(line)
         return f"{len(generation.steps)} steps" if generation.error is None else f"invalid: {generation.error}"
     if line.role == "meta":
-        level = read_level(line, roles["meta"])
+        level = run.sources.reader.level(line)
         return level.level or f"invalid: {level.reason}"
     proof = proof_steps(run.sources, number // plan.repeats)
     try:
-        verdict = read_judgment(line, roles["verifier"], len(proof.steps) if proof else 0)
+        verdict = run.sources.reader.judgment(line, len(proof.steps) if proof else 0)
     except InvalidReply as exc:
         return f"invalid: {exc.reason}"
-    return verdict_words(verdict.first_error_step)
+    return verdict_words(verdict.first_error_step, run.sources.reader.protocol.accepts(verdict), verdict.grade)
 
 
-def verdict_words(first_error_step: int | None) -> str:
-    """``accepts`` or ``first wrong step 2``."""
-    return "accepts" if first_error_step == -1 else f"first wrong step {first_error_step}"
+def verdict_words(first_error_step: int | None, accepts: bool, grade: float | None) -> str:
+    """``accepts``, ``first wrong step 2``, ``rejects``; of a grade also which."""
+    said = "accepts" if accepts else "rejects" if first_error_step is None else f"first wrong step {first_error_step}"
+    return said if grade is None else f"{said}, grade {grade:g}"
 
 
 def judgment_words(judgment: Judgment) -> str:
     """A judgment in a few words."""
     if judgment.valid:
-        return verdict_words(judgment.first_error_step)
+        grade = None if judgment.grade is UNSET else judgment.grade
+        return verdict_words(judgment.first_error_step, judgment.accepting, grade)
     return UNANSWERED if judgment.reason == UNANSWERED else f"invalid: {judgment.reason}"

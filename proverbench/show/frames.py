@@ -11,7 +11,7 @@ from msgspec import UnsetType
 from proverbench.metrics.arrays import META_UNITS, SEVERITIES, meta_units, severity_of
 from proverbench.metrics.rates import Sums, exact_sums
 from proverbench.metrics.shown import WILSON, shown_interval
-from proverbench.protocols.basic_v1 import decode_field
+from proverbench.protocols.fields import decode_field
 from proverbench.records import CallLine, Extent, Judgment, Manifest, ProofRecord, Summary
 from proverbench.run.boards import Entry
 from proverbench.run.derive import UNANSWERED, Scored
@@ -171,7 +171,7 @@ class LoadedRun:
     @cached_property
     def scores(self) -> pd.DataFrame:
         """One row for each split and metric, with all that defends it; only complete splits have any."""
-        return _frame(SCORES, _scores(self.manifest, self.scored))
+        return _frame(SCORES, _scores(self.manifest, self.scored, self.folder.seal))
 
     @cached_property
     def proofs(self) -> pd.DataFrame:
@@ -226,8 +226,8 @@ def _frame(columns: Mapping[str, str], rows: Iterator[dict[str, Any]]) -> pd.Dat
     return pd.DataFrame(kept, dtype=object).astype(dict(columns))
 
 
-def _scores(manifest: Manifest, scored: Scored) -> Iterator[dict[str, Any]]:
-    beside = provenance(manifest, scored.summary)
+def _scores(manifest: Manifest, scored: Scored, seal: str) -> Iterator[dict[str, Any]]:
+    beside = provenance(manifest, scored.summary, seal=seal)
     for split, part in scored.summary.splits.items():
         if part.metrics is None:
             continue
@@ -287,7 +287,7 @@ def _identity(record: ProofRecord) -> dict[str, Any]:
 
 def _proof(record: ProofRecord) -> dict[str, Any]:
     valid = [judgment for judgment in record.judgments if judgment.valid]
-    accepts = sum(judgment.first_error_step == -1 for judgment in valid)
+    accepts = sum(judgment.accepting for judgment in valid)
     annotation = record.annotation
     labels = {}
     if annotation is not None:
@@ -349,7 +349,7 @@ def _verdict(record: ProofRecord, judgment: Judgment) -> dict[str, Any]:
         "errors": None if judgment.errors is None else decode_field(judgment.errors),
     }
     if judgment.valid and record.is_correct is not None:
-        row["polarity_right"] = (judgment.first_error_step == -1) == record.is_correct
+        row["polarity_right"] = judgment.accepting == record.is_correct
         row["step_right"] = judgment.first_error_step == record.first_error_step if record.located else None
     if judgment.meta is not None:
         row |= {
@@ -366,7 +366,8 @@ def _credits(record: ProofRecord, judgment: Judgment | None, extent: Extent) -> 
     step = judgment.first_error_step if judgment is not None and valid else None
     earned: dict[str, Any] = {"valid_credit": float(valid)}
     if record.is_correct is not None:
-        earned["polarity_credit"] = float(valid and (step == -1) == record.is_correct)
+        accepting = judgment is not None and judgment.accepting
+        earned["polarity_credit"] = float(valid and accepting == record.is_correct)
         if record.located:
             earned["step_credit"] = float(valid and step == record.first_error_step)
         if extent.meta and (judgment is None or not judgment.valid or judgment.meta is not None):

@@ -1,7 +1,8 @@
 """Tokens and money of a run: what its journal says was used, and whether a limit is reached."""
 
 from proverbench.records import GIVEN, AttemptLine, CallFacts, Facts, Manifest
-from proverbench.spending.money import Budget, Spending
+from proverbench.spending.forecast import LEARNT_FROM, half_width, shown
+from proverbench.spending.money import Budget, Cost, Spending
 from proverbench.spending.prices import Prices
 from proverbench.spending.usage import normalise_usage
 from proverbench.tables import read_saved
@@ -58,6 +59,13 @@ class Spent:
                 spending.forecast(wanted.get(role, spending.calls)) for role, spending in self.budget.roles.items()
             ]
             known = [forecast for forecast in forecasts if forecast is not None]
-            cost = str(self.budget.cost)
-            words.append(f"{cost}, about ${sum(f.usd for f in known):.2f} in all" if known else cost)
+            cost, expected = str(self.budget.cost), Cost(sum(forecast.usd for forecast in known))
+            asked = [
+                (wanted.get(role, s.calls) - s.calls, s) for role, s in self.budget.roles.items() if s.calls_with_usage
+            ]
+            if known and all(s.calls_with_usage >= LEARNT_FROM for _, s in asked):
+                widths = (half_width(s.sd_usd, max(0, more), s.calls_with_usage) for more, s in asked)
+                words.append(f"{cost}, about {shown(expected, widths)} in all")
+            else:
+                words.append(f"{cost}, about ${expected.usd:.2f} in all" if known else cost)
         return words

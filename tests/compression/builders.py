@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from proverbench.compression.export import Export, read_export_lines
+from proverbench.compression.export import Export
+from proverbench.compression.export_reading import read_export_lines
 
 META: dict[str, Any] = {
     "meta": {

@@ -7,7 +7,7 @@ import pytest
 from proverbench.compression.authoring import Order, make_task, write_task
 from proverbench.compression.building import read_header
 from proverbench.compression.checking import check_export, check_sources
-from proverbench.compression.export import read_export
+from proverbench.compression.export_reading import read_export
 from proverbench.compression.kernel import LeanKernel, find_library
 from proverbench.compression.limits import Limits
 from proverbench.compression.rules import axioms_of

@@ -25,14 +25,14 @@ from proverbench.compression.export import (
     SORT,
     SUCC,
     Axiom,
-    Builder,
     Export,
     Recursor,
     Theorem,
     constants_of,
-    read_export,
     terms_of,
 )
+from proverbench.compression.export_building import Builder
+from proverbench.compression.export_reading import read_export
 from proverbench.errors import DataError
 from tests.compression.builders import read
 

@@ -6,13 +6,9 @@ from typing import Any
 
 import pytest
 
-from proverbench.compression.export import (
-    decimal_to_int,
-    int_to_decimal,
-    read_export,
-    read_export_lines,
-    write_export,
-)
+from proverbench.compression.decimals import decimal_to_int, int_to_decimal
+from proverbench.compression.export_reading import read_export, read_export_lines
+from proverbench.compression.export_writing import write_export
 from proverbench.errors import DataError
 from tests.compression.builders import META, ndjson, read
 

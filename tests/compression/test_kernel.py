@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from proverbench.compression.charges import charge
-from proverbench.compression.export import read_export, write_export
+from proverbench.compression.export_reading import read_export
+from proverbench.compression.export_writing import write_export
 from proverbench.compression.kernel import LeanKernel, find_library
 from proverbench.compression.limits import Limits, StoppedError
 from proverbench.compression.olean import read_oleans

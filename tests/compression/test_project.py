@@ -48,7 +48,7 @@ EXPORTER = """#!{python} -IS
 import os, sys
 from pathlib import Path
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + "/lib")
-from proverbench.compression.export import write_export
+from proverbench.compression.export_writing import write_export
 from proverbench.compression.olean import read_oleans
 assert "--" in sys.argv
 found = {{}}

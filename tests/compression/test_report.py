@@ -9,13 +9,20 @@ from typing import Any
 
 import pytest
 
+from proverbench.compression import reporting as report_module
+from proverbench.compression.building import compile_files
 from proverbench.compression.charges import charge
 from proverbench.compression.checking import check_sources
 from proverbench.compression.collecting import Apart
-from proverbench.compression.export import APP, BVAR, CONST, KIND_NAMES, SORT, Axiom, Builder, Theorem, read_export
+from proverbench.compression.export import APP, BVAR, CONST, KIND_NAMES, SORT, Axiom, Theorem
+from proverbench.compression.export_building import Builder
+from proverbench.compression.export_reading import read_export
+from proverbench.compression.export_writing import write_export
 from proverbench.compression.kernel import LeanKernel
+from proverbench.compression.olean import read_oleans
 from proverbench.compression.ranking import RankedTask, Run, rank_tracks
 from proverbench.compression.reporting import render_report, view_check
+from proverbench.compression.rules_page import example
 from proverbench.compression.tasks import Task
 from proverbench.compression.viewing import view_charge
 
@@ -95,5 +102,32 @@ def test_the_page_holds_everything_and_runs_nothing_else(
         "counts": [206],
         "places": [1.0],
     }
-    assert model["views"] == [{"title": hostile, "task": "toy", "original": 254, "count": 206}]
+    assert model["views"][0] == {"title": hostile, "task": "toy", "original": 254, "count": 206}
+    assert [view["title"] for view in model["views"][1:]] == ["The example of the rules"]
+    titles = [section["title"] for section in model["rules"]]
+    assert {"Validity", "Kinds of change", "Tracks", "Receipts", "A complete example", "Glossary"} <= set(titles)
     assert BVAR == 0, "the page's script numbers the kinds alike"
+
+
+PAGE = Path(report_module.__file__).parent / "page"
+
+
+def test_the_example_s_terms_are_what_its_source_compiles_to(kernel: LeanKernel) -> None:
+    base, own = (PAGE / "example-base.lean").read_bytes(), (PAGE / "example.lean").read_bytes()
+    built = compile_files({"Base.lean": base, "Example.lean": own}, kernel)
+    assert built.problems == ()
+    export, _ = read_oleans([("Base", built.oleans["Base.lean"]), ("Example", built.oleans["Example.lean"])])
+    assert write_export(export) == (PAGE / "example.ndjson").read_bytes()
+
+
+def test_the_example_s_numbers_are_the_worked_ones() -> None:
+    """As docs/compression-metrics.md works them out by hand."""
+    _, charged, _ = example()
+    nodes = {item.name: item.nodes for item in charged.items}
+    parts = {part.label: part.nodes for item in charged.items for part in item.parts if item.name == "MyNat"}
+    assert nodes["MyNat"] == 92
+    assert (parts["type of MyNat.rec"], sum(nodes.values())) == (26, charged.count)
+    # Three binders (3) over types of 1, 1 and `Eq.{1} MyNat n m` (3 + 3 + 3), then `@congrArg.{1,1} … ih`: 17 nodes.
+    (lemma,) = (item for item in charged.items if item.name == "succ_congr")
+    assert lemma.pays()["value"] == 3 + 1 + 1 + 9 + 17
+    assert charged.count == 76 + 67 + 92 + 28 + 58

@@ -19,13 +19,12 @@ from proverbench.compression.export import (
     SORT,
     SUCC,
     Axiom,
-    Builder,
     Definition,
     Export,
-    Importer,
     Theorem,
-    read_export,
 )
+from proverbench.compression.export_building import Builder, Importer
+from proverbench.compression.export_reading import read_export
 from proverbench.compression.hashing import TermHasher
 from proverbench.compression.kernel import LeanKernel
 from proverbench.compression.olean import read_oleans

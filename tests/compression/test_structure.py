@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from proverbench.compression.export import Builder, read_export
+from proverbench.compression.export_building import Builder
+from proverbench.compression.export_reading import read_export
 from proverbench.compression.structure import check_structure, in_dependency_order, loose_ranges
 from tests.compression.builders import read
 

@@ -249,6 +249,12 @@ OUTCOMES = {
     "parameter": "failed",
 }
 OTHER = {"groq_request_above_the_minute": "failed", "reset_header_is_a_date": "answered"}
+NOTES = {
+    "eos_for_a_normal_end": [["eos_token"]],
+    "empty_stop": [["empty reply"]],
+    "vllm_prompt_plus_limit": [["32,768"]],
+}
+"""Remarks, directly and in batches."""
 REASONS = {"empty_stop": "empty_final_answer"}
 
 
@@ -268,4 +274,4 @@ def test_a_rehearsed_dialect(ask, server, dialect, batch):
         reason = REASONS.get(dialect.name, "non_stop_finish")
     if batch and dialect.name == "anthropic_cache_mark_refused":
         outcome = "unanswered-retry"  # asked again without the mark, if retries were allowed
-    check(came, {"outcome": outcome, "reason": reason})
+    check(came, {"outcome": outcome, "reason": reason, "notes": NOTES.get(dialect.name, [])})

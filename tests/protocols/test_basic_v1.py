@@ -12,14 +12,13 @@ from proverbench.errors import InvalidReply
 from proverbench.protocols.basic_v1 import (
     REASONS,
     check_finish,
-    decode_field,
-    error_items,
     final_text,
     parse_level,
     parse_steps,
     parse_verdict,
     read_steps,
 )
+from proverbench.protocols.fields import decode_field, error_items
 from proverbench.records import LEVEL_SCORES, Verdict
 from tests.support import grows_too_fast
 

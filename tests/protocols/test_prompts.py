@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proverbench.errors import PromptError
+from proverbench.protocols.basic_v1 import BASIC_V1
 from proverbench.protocols.prompts import (
-    OWN_FILES,
-    PLACEHOLDERS,
     Template,
     neutralise,
     render_meta,
@@ -165,7 +164,7 @@ def test_neutralise_takes_linear_time(text: str) -> None:
 @pytest.mark.parametrize("role", ROLES)
 def test_own_templates(role: Role) -> None:
     own = Template.load(role)
-    raw = (ROOT / "prompts" / OWN_FILES[role]).read_bytes()
+    raw = (ROOT / "prompts" / BASIC_V1.slots[role].own).read_bytes()
     assert (own.own, own.source) == (True, "own")
     assert own.text == raw.decode()
     assert own.sha256 == hashlib.sha256(raw).hexdigest()
@@ -175,7 +174,7 @@ def test_own_templates(role: Role) -> None:
     # Small models have small contexts: about four characters a token.
     assert len(own.text) < 3200
     # str.format, as the published evaluator does it, reads them too.
-    assert "X" in own.text.format(**dict.fromkeys(PLACEHOLDERS[role], "X"))
+    assert "X" in own.text.format(**dict.fromkeys(BASIC_V1.slots[role].names, "X"))
 
 
 def test_a_copy_of_an_own_template_is_own_and_a_changed_one_is_not(tmp_path: Path) -> None:
@@ -244,7 +243,7 @@ def test_missing_placeholders_are_reported_together(role: Role, text: str, refer
     message = str(caught.value)
     assert message.startswith("t.txt: ")
     assert message.count("\n") == 0
-    assert [name for name in PLACEHOLDERS[role] if "{" + name + "}" in message.split("; add")[0]] == missing
+    assert [name for name in BASIC_V1.slots[role].names if "{" + name + "}" in message.split("; add")[0]] == missing
 
 
 def test_doubled_braces_are_explained() -> None:
@@ -328,7 +327,7 @@ HUMAN_ONLY = ("REVIEWER-COMMENT", "FIRST-ERROR-REASON", "REMARK", "POLICY-NAME",
 
 def everything(role: Role) -> Template:
     """A template that asks for all there is, its role's or not."""
-    names = {name for names in PLACEHOLDERS.values() for name in names}
+    names = {name for slots in BASIC_V1.slots.values() for name in slots.names}
     return template(role, "".join("{" + name + "}" for name in sorted(names)))
 
 
@@ -459,7 +458,7 @@ def test_render_prompt_says_what_it_needs(call: object, message: str) -> None:
 def test_published_templates_render_to_the_published_prompts(run: str) -> None:
     manifest = json.loads((PUBLISHED / run / "manifest.json").read_text("utf-8"))
     use_reference = manifest["settings"]["use_reference_solution"]
-    templates = {role: Template.load(role, PUBLISHED / "prompts" / OWN_FILES[role]) for role in ROLES}
+    templates = {role: Template.load(role, PUBLISHED / "prompts" / BASIC_V1.slots[role].own) for role in ROLES}
     for published, role in [("generation", "policy"), ("verifier", "verifier"), ("meta", "meta")]:
         templates[role].check(use_reference)  # type: ignore[index]
         assert not templates[role].own  # type: ignore[index]

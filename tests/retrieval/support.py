@@ -115,8 +115,13 @@ class CountingServer:
 
 
 @contextmanager
-def serve(answer: Callable[[Seen], Answer], clock: Callable[[], float] = time.time) -> Iterator[CountingServer]:
-    """Serve on 127.0.0.1 at a free port. An answer is status, body (str as is, else JSON) and perhaps headers."""
+def serve(
+    answer: Callable[[Seen], Answer], clock: Callable[[], float] = time.time, *, alone: bool = True
+) -> Iterator[CountingServer]:
+    """Serve on 127.0.0.1 at a free port. An answer is status, body (str as is, else JSON) and perhaps headers.
+
+    ``alone``: whether one request is answered at a time.
+    """
     state = CountingServer()
     lock = threading.Lock()
 
@@ -129,6 +134,9 @@ def serve(answer: Callable[[Seen], Answer], clock: Callable[[], float] = time.ti
             with lock:
                 seen = Seen(self.command, self.path, dict(self.headers), json.loads(raw) if raw else None, clock())
                 state.seen.append(seen)
+                if alone:
+                    status, body, *headers = answer(seen)
+            if not alone:
                 status, body, *headers = answer(seen)
             data = (body if isinstance(body, str) else json.dumps(body)).encode()
             self.send_response(status)

@@ -4,6 +4,7 @@ import html
 import re
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -69,6 +70,7 @@ def view(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             page.wait_for_selector("html[data-ready]")
             page.faults[:] = [fault for fault in page.faults if not fault.startswith("file://")]
             assert page.locator(".banner").first.inner_text().startswith("Subsampled corpus"), "on every view"
+            assert "Commercial use is not allowed" in page.locator("footer.licences").inner_text(), "on every view"
             return page
 
         yield go
@@ -117,3 +119,33 @@ def test_queries_show_where_each_system_put_the_answer(view: Any) -> None:
     assert page.locator(".prose").inner_text() == HOSTILE
     assert page.locator("ol.top li.gold").first.inner_text().startswith(HOSTILE)
     assert page.faults == []
+
+
+def test_what_is_held_constant_and_prior_work_have_a_view(view: Any) -> None:
+    page = view("#/methodology")
+    text = page.locator("main").inner_text()
+    for fact in ("own-v1", "CoveredRoute@k", "1" * 64, "arXiv:2605.13137"):
+        assert fact in text
+    page = view("#/changelog")
+    assert page.locator("tbody tr").count() == 3
+    page = view("#/breakdowns")
+    assert "Breakdowns" in page.locator("main").inner_text()
+    assert page.faults == []
+
+
+def test_engines_are_dashed_and_no_two_of_thirteen_lines_look_alike(view: Any, tmp_path: Path) -> None:
+    runs = [a_run(f"system {i}", [1 + i] * 8) for i in range(12)]
+    runs.append(a_run("engine", [2] * 8, external=True, own_corpus="its corpus"))
+    path = tmp_path / "many.html"
+    path.write_text(render_report(build_page(runs)), encoding="utf-8")
+    page = view("#/").context.browser.new_page()
+    page.goto(f"file://{path}#/compare")
+    page.wait_for_selector("html[data-ready]")
+    page.locator("select").first.select_option(label=page.locator("select option").last.inner_text())
+    legend = page.locator("figure.chart .legend li")
+    assert legend.count() == 13
+    swatches = [legend.nth(i).locator("svg").inner_html() for i in range(13)]
+    assert len(set(swatches)) == 13
+    dashed = [legend.nth(i).inner_text() for i in range(13) if "stroke-dasharray" in swatches[i]]
+    assert dashed == ["engine: published engine, its corpus"]
+    page.close()

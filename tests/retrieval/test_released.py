@@ -194,7 +194,7 @@ def test_a_renderer_is_known_by_what_it_does() -> None:
         pytest.param("[]", "must be an object", id="list"),
         pytest.param({"header_theorm": "x"}, "did you mean header_theorem", id="unknown"),
         pytest.param({"header_other": 5}, "must be a text, found 5", id="no text"),
-        pytest.param({"header_other": {"text": "x", "sha256": "0" * 64}}, "does not have the SHA-256", id="hash"),
+        pytest.param({"header_other": {"text": "x", "sha256": "0" * 64}}, "does not have its SHA-256", id="hash"),
         pytest.param("x", "is not JSON", id="no json"),
     ],
 )
@@ -266,7 +266,7 @@ def test_released_vectors_are_normalised_again(tmp_path: Path) -> None:
         pytest.param(np.array([[np.nan, 0.0], [0.0, 1.0]]), "1 rows are zero or not finite.*row 0", id="nan"),
         pytest.param(np.array([[1, 0], [0, 1]]), "must hold rows of floats", id="integers"),
         pytest.param(np.array([1.0, 0.0]), "must hold rows of floats", id="one row"),
-        pytest.param(np.array([[{}, 1], [2, 3]], dtype=object), "is no .npy file of numbers", id="objects"),
+        pytest.param(np.array([[{}, 1], [2, 3]], dtype=object), "is not an .npy file of numbers", id="objects"),
     ],
 )
 def test_files_that_are_no_vectors_are_refused(tmp_path: Path, matrix: Any, message: str) -> None:

@@ -3,16 +3,9 @@
 import pytest
 
 from proverbench.errors import InvalidReply
-from proverbench.records import GIVEN, CallKey, FinalLine, RoleIdentity
-from proverbench.run.reading import (
-    is_valid,
-    open_calls,
-    proof_steps,
-    read_generation,
-    read_judgment,
-    read_level,
-    render,
-)
+from proverbench.records import GIVEN, CallKey, Extent, FinalLine, Identity, Manifest, RoleIdentity
+from proverbench.run.reading import open_calls, proof_steps, render
+from proverbench.run.replies import ReplyReader
 from tests.run.made_runs import PROOF, call, make_run, problem, proof, verdict
 
 OPENAI = RoleIdentity(model="m", kind="openai")
@@ -21,6 +14,12 @@ GIVEN_ROLE = RoleIdentity(model="m", kind=GIVEN)
 
 
 # ---------------------------------------------------------------- one reply
+
+
+def reader(line, role: RoleIdentity, *, format_version: int = 2) -> ReplyReader:
+    """The reader of a run that asked this role."""
+    identity = Identity(task="prover", roles={line.role: role})
+    return ReplyReader(Manifest(format_version=format_version, identity=identity, extent=Extent(rows=1)))
 
 
 @pytest.mark.parametrize(
@@ -39,17 +38,17 @@ GIVEN_ROLE = RoleIdentity(model="m", kind=GIVEN)
 )
 def test_generations(text, more, role, steps, error):
     line = call("policy/p/0/0", text, **more)
-    assert read_generation(line, role, strip_start=True) == (steps, error)
-    assert is_valid(line, role, 0) is (error is None)
+    assert reader(line, role).generation(line) == (steps, error)
+    assert reader(line, role).invalid_reason(line, 0) == error
 
 
 def test_white_space_at_the_start_of_a_step_goes_or_stays():
     line = call("policy/p/0/0", "<step>\n one</step>")
-    assert read_generation(line, OPENAI, strip_start=True).steps == ["one"]
-    assert read_generation(line, OPENAI, strip_start=False).steps == ["\n one"]
+    assert reader(line, OPENAI).generation(line).steps == ["one"]
+    assert reader(line, OPENAI, format_version=1).generation(line).steps == ["\n one"]
     cut = call("policy/p/0/0", "<step>\n one</step>", finish_reason="length")
-    assert read_generation(cut, OPENAI, strip_start=True).steps == ["one"]
-    assert read_generation(cut, OPENAI, strip_start=False).steps == ["\n one"]
+    assert reader(cut, OPENAI).generation(cut).steps == ["one"]
+    assert reader(cut, OPENAI, format_version=1).generation(cut).steps == ["\n one"]
 
 
 @pytest.mark.parametrize(
@@ -63,12 +62,12 @@ def test_white_space_at_the_start_of_a_step_goes_or_stays():
 )
 def test_judgments(text, more, reason):
     line = call("verifier/p/0/0", text, **more)
-    assert is_valid(line, OPENAI, 2) is (reason is None)
+    assert reader(line, OPENAI).invalid_reason(line, 2) == reason
     if reason is None:
-        assert read_judgment(line, OPENAI, 2).first_error_step == 1
+        assert reader(line, OPENAI).judgment(line, 2).first_error_step == 1
         return
     with pytest.raises(InvalidReply) as refused:
-        read_judgment(line, OPENAI, 2)
+        reader(line, OPENAI).judgment(line, 2)
     assert refused.value.reason == reason
 
 
@@ -82,9 +81,9 @@ def test_judgments(text, more, reason):
 )
 def test_levels(text, more, level, reason):
     line = call("meta/v/0/0", text, **more)
-    found = read_level(line, OPENAI)
+    found = reader(line, OPENAI).level(line)
     assert (found.valid, found.level, found.reason) == (reason is None, level, reason)
-    assert is_valid(line, OPENAI, 0) is (reason is None)
+    assert reader(line, OPENAI).invalid_reason(line, 0) == reason
 
 
 # ---------------------------------------------------------------- prompts

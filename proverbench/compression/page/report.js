@@ -56,6 +56,33 @@
     return h("section", null, h("h2", null, "Receipts without a place"), PB.table({ caption: "Receipts without a place", columns, rows: items }));
   }
 
+  // ------------------------------------------------------------ rules
+
+  function rules(sections) {
+    const table = (section) =>
+      h(
+        "table",
+        { class: "rules" },
+        section.head.some(Boolean) ? h("thead", null, h("tr", null, section.head.map((text) => h("th", { scope: "col" }, text)))) : null,
+        h("tbody", null, section.rows.map((row) => h("tr", null, row.map((text) => h("td", null, text))))),
+      );
+    return h(
+      "section",
+      null,
+      h("h2", null, "Rules and scoring"),
+      sections.map((section) =>
+        h(
+          "details",
+          { class: "rule" },
+          h("summary", null, section.title),
+          section.text.map((text) => h("p", null, text)),
+          section.code ? h("pre", null, h("code", null, section.code)) : null,
+          section.rows.length ? table(section) : null,
+        ),
+      ),
+    );
+  }
+
   // ------------------------------------------------------------ term viewer
 
   const words = { [APP]: "application", [LAM]: "λ", [PI]: "∀", [LET]: "let", [SORT]: "sort", [CONST]: "constant", [LIT]: "literal", [PROJ]: "projection", [BVAR]: "variable" };
@@ -166,5 +193,5 @@
   }
 
   PB.bar({ links: [] });
-  main.replaceChildren(...[...model.rankings.map(ranking), model.apart.length ? apart(model.apart) : null, model.views.length ? views() : null].filter(Boolean));
+  main.replaceChildren(...[...model.rankings.map(ranking), model.apart.length ? apart(model.apart) : null, model.views.length ? views() : null, rules(model.rules)].filter(Boolean));
 })();

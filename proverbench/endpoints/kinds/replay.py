@@ -15,6 +15,7 @@ REPLAY = Kind(
     name="replay",
     opens="proverbench.ask.replay:open_replay",
     normal_stops=frozenset(),  # a replayed role's identity has the kind that answered first
+    caches_prompts=False,
     keys=frozenset({"run"}),
     faults=_faults,
     needs_model=False,

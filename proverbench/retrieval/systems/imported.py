@@ -32,7 +32,7 @@ class ImportedVectors:
         context: The corpus that they are of.
 
     Raises:
-        DataError: If the file is no matrix of numbers, its rows are not the corpus's documents, or a row is no vector.
+        DataError: If the file is not a matrix of numbers, a row not a vector, or the rows are not the documents.
         ConfigError: If they were made of other texts than the run's.
     """
 
@@ -168,7 +168,7 @@ def open_matrix(path: Path) -> Vectors:
     try:
         mapped: Vectors = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as exc:
-        raise DataError(f"{path}: is no .npy file of numbers: {exc}") from exc
+        raise DataError(f"{path}: is not an .npy file of numbers: {exc}") from exc
     if mapped.ndim != 2 or mapped.dtype.kind != "f" or not mapped.shape[1]:
         raise DataError(f"{path}: must hold rows of floats, found shape {mapped.shape} of {mapped.dtype}")
     return mapped

@@ -42,7 +42,7 @@ def frame_of(settings: RerankerSettings, strings: Strings) -> Frame:
 class PointwiseSystem(Reranking):
     """The first results of another system, sorted by a model's score of each; equal scores keep their order.
 
-    A reply that is no score for each document is asked again, and at last leaves the query unanswered: never the old
+    A reply without a score for each document is asked again, and at last leaves the query unanswered: never the old
     order in silence.
 
     Args:
@@ -76,7 +76,7 @@ class PointwiseSystem(Reranking):
         )
 
     def _decides(self) -> dict[str, Any]:
-        """Return what decides a score beside query and document."""
+        """Return what decides a score apart from query and document."""
         return {
             "model": self.settings.model,
             "scoring": self.settings.scoring,

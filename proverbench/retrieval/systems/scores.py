@@ -117,7 +117,7 @@ class ScoreEndpoint(HttpEndpoint):
         self._max_tokens = settings.max_tokens
 
     async def complete(self, request: Request) -> Reply:
-        """Make one attempt; another number of scores than documents is no reply."""
+        """Make one attempt; another number of scores than documents is a bad reply."""
         reply = await super().complete(request)
         asked = len(json.loads(request.prompt)["documents"])
         if not reply.refused and (got := len(json.loads(reply.text)["scores"])) != asked:
@@ -174,7 +174,7 @@ def read_items(items: Sequence[_Item] | None) -> dict[str, Any]:
     """Return the scores of a scoring server's list, in the order of the documents.
 
     Raises:
-        ValueError: If a result is missing or comes twice, or a score is no finite number.
+        ValueError: If a result is missing or comes twice, or a score is not finite.
     """
     if not items:
         raise ValueError("no results")
@@ -183,7 +183,7 @@ def read_items(items: Sequence[_Item] | None) -> dict[str, Any]:
     by_index = sorted(items, key=lambda item: item.index or 0)
     scores = [item.relevance_score if item.score is None else item.score for item in by_index]
     if not all(score is not None and math.isfinite(score) for score in scores):
-        raise ValueError("a score that is no finite number")
+        raise ValueError("a score that is not finite")
     return {"scores": scores, "bounded": False}
 
 
@@ -203,7 +203,7 @@ def read_chat(chat: _Chat) -> dict[str, Any]:
     least = min(known.values())
     difference = known.get(_NO, least) - known.get(_YES, least)
     if not math.isfinite(difference):
-        raise ValueError("a log-probability that is no finite number")
+        raise ValueError("a log-probability that is not finite")
     score = 1 / (1 + math.exp(difference)) if difference < 700 else 0.0  # beyond that exp overflows
     return {"scores": [score], "bounded": not (_YES in known and _NO in known)}
 
@@ -213,7 +213,7 @@ class ScoreCache:
 
     Args:
         path: The file.
-        identity: What decides a score beside query and document.
+        identity: What decides a score apart from query and document.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:

@@ -137,6 +137,8 @@ class ProofIndex:
     def _mark(self, judgment: Judgment) -> int:
         if judgment.valid and judgment.first_error_step is not None:
             return judgment.first_error_step
+        if judgment.valid:
+            return ACCEPTS if judgment.accepting else UNLOCATED
         return INVALID_FROM - self._reasons.setdefault(judgment.reason or "invalid", len(self._reasons))
 
     def _why_no_proof(self, record: ProofRecord) -> str | None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from proverbench.errors import PromptError
-from proverbench.protocols.basic_v1 import decode_field, error_items
+from proverbench.protocols.fields import decode_field, error_items
 from proverbench.records import CallKey, CallLine, Judgment, Problem, ProofRecord
 from proverbench.run.folder import RunFolder
 from proverbench.run.journal import exact_text

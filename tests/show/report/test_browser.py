@@ -250,7 +250,7 @@ def test_libraries_lie_inert_until_they_are_wanted(opened, judge_page):
     )
     page.page.reload()
     page.settled()
-    assert page.page.evaluate("atFirst") == ["undefined", "undefined", 2]
+    assert page.page.evaluate("atFirst") == ["undefined", "undefined", 3]
     assert page.page.evaluate("typeof Plot") == "object"
     page.until(lambda: page.page.evaluate("typeof katex") == "object")  # when nothing else is to be done
     page.until(lambda: page.page.locator("template").count() == 0)

@@ -15,6 +15,7 @@
     raw,
     settle,
     symbol,
+    scopeOf,
     table,
     text,
     unseen,
@@ -353,7 +354,7 @@
           { class: "below-name" },
           humanSays(item),
           runs.map((run) => strip(run, true)),
-          h("span", { class: "opening" }, item.opening)
+          text(item.opening, { tag: "span", className: "opening" })
         )
       )
     );
@@ -483,6 +484,33 @@
     if (unsaved) event.preventDefault();
   });
 
+  // report/annotator.ts
+  function askName(then) {
+    const field = h("input", { id: "annotator", required: true, maxlength: 60, autocomplete: "name" });
+    const form = h(
+      "form",
+      { class: "sheet name", onsubmit: (event) => (event.preventDefault(), start2()) },
+      h("h2", null, "Label proofs"),
+      h(
+        "p",
+        null,
+        "You will see one proof at a time, and the judge's verdicts once your label is given. Your labels stay in this browser until you download them."
+      ),
+      h("label", { for: "annotator" }, "Your name, for the file "),
+      field,
+      " ",
+      h("button", { type: "submit" }, "Begin")
+    );
+    const start2 = () => {
+      if (!field.value.trim()) return;
+      annotators.set(field.value.trim());
+      then();
+      dispatchEvent(new Event("hashchange"));
+    };
+    setTimeout(() => field.focus());
+    return form;
+  }
+
   // report/download.ts
   async function download(labelling, store2) {
     const lines = [];
@@ -521,6 +549,29 @@
       ...state?.seconds !== void 0 ? { seconds: state.seconds } : {}
     };
   }
+
+  // report/texts.ts
+  var scope = scopeOf([]);
+  function takeScope(item, content) {
+    const problem = content.problems[item.problem];
+    scope = scopeOf([problem.text, problem.reference, ...content.proofs[item.place].steps ?? []]);
+  }
+  var prose = (source, tag = "div") => text(source, { tag, scope });
+  function rawButton() {
+    const button = h("button", { type: "button", class: "quiet raw-toggle", title: "Text as it came (t)" });
+    const label2 = () => {
+      button.textContent = PB.isRaw() ? "Formatted text" : "Raw text";
+      button.setAttribute("aria-pressed", String(PB.isRaw()));
+    };
+    label2();
+    button.addEventListener("click", () => {
+      PB.toggleRaw();
+      label2();
+      settle(80);
+    });
+    return button;
+  }
+  var pressRaw = () => document.querySelector(".raw-toggle")?.click();
 
   // report/words.ts
   var TASKS = { prover: "ProverBench", verifier: "VerifierBench" };
@@ -572,7 +623,7 @@
     return h(
       "div",
       { class: "body" },
-      judgment.valid ? [h("h4", null, "Assessment"), text(judgment.assessment)] : h(
+      judgment.valid ? [h("h4", null, "Assessment"), prose(judgment.assessment)] : h(
         "p",
         null,
         "This reply could not be read as a verdict: ",
@@ -584,8 +635,8 @@
         judgment.errors.length > 1 ? h(
           "ol",
           { class: "errors" },
-          judgment.errors.map((error) => h("li", null, text(error)))
-        ) : text(judgment.errors[0])
+          judgment.errors.map((error) => h("li", null, prose(error)))
+        ) : prose(judgment.errors[0])
       ] : null,
       judgment.meta ? metaView(judgment.meta) : null,
       calls({ ...judgment, prompt }, "the judge's")
@@ -693,6 +744,7 @@
   function proofView(reader2, item, content) {
     const problem = content.problems[item.problem];
     const proof = content.proofs[item.place];
+    takeScope(item, content);
     const left = h("div", { class: "left" }, problemSheets(problem), proofSheet(item, proof));
     const right = h(
       "div",
@@ -734,6 +786,7 @@
         button(1, "Next proof", "j or →", at >= reader2.shown.length - 1)
       ),
       copyButton("Copy the link", () => location.href),
+      rawButton(),
       h(
         "div",
         { class: "tags" },
@@ -748,15 +801,15 @@
         "section",
         { class: "sheet" },
         h("h3", null, "Problem"),
-        text(problem.text),
+        prose(problem.text),
         unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null
       ),
       reference || answer ? h(
         "details",
         { class: "sheet", ontoggle: once(() => settle(60)) },
         h("summary", null, h("h3", null, "Reference solution")),
-        reference ? text(reference) : null,
-        answer ? h("p", { class: "small" }, "Answer: ", text(answer, { tag: "span" })) : null
+        reference ? prose(reference) : null,
+        answer ? h("p", { class: "small" }, "Answer: ", prose(answer, "span")) : null
       ) : null
     ];
   }
@@ -813,7 +866,7 @@
       h(
         "div",
         null,
-        text(content.replace(/^\s*\n/, "")),
+        prose(content.replace(/^\s*\n/, "")),
         flags.length ? h(
           "p",
           { class: "flags" },
@@ -837,9 +890,9 @@
         recoverable.length ? `; recoverable at ${recoverable.map((step2) => `step ${step2}`).join(", ")}` : "",
         first !== null && first >= 0 ? `; first error at step ${first}` : ""
       ),
-      comment ? text(comment) : null,
-      reason ? [h("h4", null, "Why the first error is one"), text(reason)] : null,
-      remark ? [h("h4", null, "Remark"), text(remark)] : null
+      comment ? prose(comment) : null,
+      reason ? [h("h4", null, "Why the first error is one"), prose(reason)] : null,
+      remark ? [h("h4", null, "Remark"), prose(remark)] : null
     );
   }
   function runView(item, [runNumber, why, marks], shown) {
@@ -913,7 +966,7 @@
     }
     store ??= await openStore(labelling);
     if (!labelling.served && !store.annotator) {
-      main2.replaceChildren(askName());
+      main2.replaceChildren(askName(() => store = null));
       return;
     }
     const at = key === void 0 ? nextOpen(labelling, store) : labelling.drawn.findIndex(([drawn]) => drawn === key);
@@ -926,31 +979,6 @@
   function nextOpen(labelling, from, after = -1) {
     const order = labelling.drawn.map((_, at) => (after + 1 + at) % labelling.drawn.length);
     return order.find((at) => !isDone(from.states.get(labelling.drawn[at][0]))) ?? Math.max(after, 0);
-  }
-  function askName() {
-    const field = h("input", { id: "annotator", required: true, maxlength: 60, autocomplete: "name" });
-    const form = h(
-      "form",
-      { class: "sheet name", onsubmit: (event) => (event.preventDefault(), start2()) },
-      h("h2", null, "Label proofs"),
-      h(
-        "p",
-        null,
-        "You will see one proof at a time, and the judge's verdicts once your label is given. Your labels stay in this browser until you download them."
-      ),
-      h("label", { for: "annotator" }, "Your name, for the file "),
-      field,
-      " ",
-      h("button", { type: "submit" }, "Begin")
-    );
-    const start2 = () => {
-      if (!field.value.trim()) return;
-      annotators.set(field.value.trim());
-      store = null;
-      dispatchEvent(new Event("hashchange"));
-    };
-    setTimeout(() => field.focus());
-    return form;
   }
   async function open(main2, labelling, kept, at) {
     const [key] = labelling.drawn[at];
@@ -996,6 +1024,7 @@
   }
   function build(on) {
     const { item, content } = on;
+    takeScope(item, content);
     const steps = (content.proofs[item.place].steps ?? []).map((step2, index) => stepChoice(on, step2, index));
     const left = h(
       "div",
@@ -1006,7 +1035,10 @@
     const panel = h("div", { class: "panel" });
     const right = h("div", { class: "right", tabindex: 0, role: "region", "aria-label": "Your label" }, panel);
     const place2 = `Proof ${on.at + 1} of ${on.labelling.drawn.length}`;
-    on.node.append(h("h2", null, `Is this proof right? ${place2}`), h("div", { class: "sides" }, left, right));
+    on.node.append(
+      h("div", { class: "heading" }, h("h2", null, `Is this proof right? ${place2}`), rawButton()),
+      h("div", { class: "sides" }, left, right)
+    );
     const verdicts = h("div");
     right.append(verdicts);
     on.draw = () => {
@@ -1038,7 +1070,7 @@
         },
         index
       ),
-      h("div", null, text(content.replace(/^\s*\n/, "")))
+      h("div", null, prose(content.replace(/^\s*\n/, "")))
     );
   }
   function verdictsOf({ item, content, labelling }) {
@@ -1211,6 +1243,7 @@
         u: () => save(on, true),
         z: () => undo(on),
         c: () => on.comment.focus(),
+        t: pressRaw,
         j: () => go(1),
         ArrowRight: () => go(1),
         k: () => go(-1),
@@ -2495,6 +2528,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     ["k or ←", "previous proof"],
     ["0 … 9", "open that judgment"],
     ["e", "open or close all judgments"],
+    ["t", "texts as they came, or formatted"],
     ["/", "search"],
     ["o", "overview"],
     ["p", "proofs"],
@@ -2572,6 +2606,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     ArrowRight: () => step(1),
     k: () => step(-1),
     ArrowLeft: () => step(-1),
+    t: pressRaw,
     e: () => {
       const all = [...document.querySelectorAll("details.judgment")];
       const open2 = all.some((node) => !node.open);

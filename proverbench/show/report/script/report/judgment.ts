@@ -1,7 +1,8 @@
 /* One judgment, and the exact texts behind it. */
 import { kind, sign, UNLOCATED, words } from "./marks";
 import type { Call, Item, Judgment, MetaLevel } from "./model";
-import { copyButton, h, number, raw, settle, text, unseen } from "./shell";
+import { copyButton, h, number, raw, settle, unseen } from "./shell";
+import { prose } from "./texts";
 import { plural } from "./words";
 
 /* A judgment's element -> what gives it its content, once it is wanted. */
@@ -59,7 +60,7 @@ function bodyOf(judgment: Judgment, prompt: string | null) {
     "div",
     { class: "body" },
     judgment.valid
-      ? [h("h4", null, "Assessment"), text(judgment.assessment)]
+      ? [h("h4", null, "Assessment"), prose(judgment.assessment)]
       : h(
           "p",
           null,
@@ -74,9 +75,9 @@ function bodyOf(judgment: Judgment, prompt: string | null) {
             ? h(
                 "ol",
                 { class: "errors" },
-                judgment.errors.map((error) => h("li", null, text(error))),
+                judgment.errors.map((error) => h("li", null, prose(error))),
               )
-            : text(judgment.errors[0]),
+            : prose(judgment.errors[0]),
         ]
       : null,
     judgment.meta ? metaView(judgment.meta) : null,

@@ -5,12 +5,14 @@ import { openReader, reader, step } from "./list";
 import { main } from "./routes";
 import { bar, h } from "./shell";
 import { address, head, ofRuns } from "./state";
+import { pressRaw } from "./texts";
 
 const KEYS = [
   ["j or →", "next proof"],
   ["k or ←", "previous proof"],
   ["0 … 9", "open that judgment"],
   ["e", "open or close all judgments"],
+  ["t", "texts as they came, or formatted"],
   ["/", "search"],
   ["o", "overview"],
   ["p", "proofs"],
@@ -98,6 +100,7 @@ const READING: Actions = {
   ArrowRight: () => step(1),
   k: () => step(-1),
   ArrowLeft: () => step(-1),
+  t: pressRaw,
   e: () => {
     const all = [...document.querySelectorAll<HTMLDetailsElement>("details.judgment")];
     const open = all.some((node) => !node.open);

@@ -3,8 +3,9 @@ import { calls, judgmentView, openJudgment } from "./judgment";
 import { debounce, drawRows, nameOf, type Reader, reveal, step } from "./list";
 import { kind, MISSING, sign, tally, words } from "./marks";
 import type { Annotation, Chunk, Item, Judged, Marks, Problem, Proof } from "./model";
-import { copyButton, h, number, settle, text, unseen } from "./shell";
+import { copyButton, h, number, settle, unseen } from "./shell";
 import { address, head, roleOf } from "./state";
+import { prose, rawButton, takeScope } from "./texts";
 import { plural } from "./words";
 
 /** Show a proof in the reader, and one judgment of it where a repeat is named. */
@@ -57,6 +58,7 @@ function walking(pane: HTMLElement) {
 function proofView(reader: Reader, item: Item, content: Chunk): HTMLElement[] {
   const problem = content.problems[item.problem];
   const proof = content.proofs[item.place];
+  takeScope(item, content);
   const left = h("div", { class: "left" }, problemSheets(problem), proofSheet(item, proof));
   const right = h(
     "div",
@@ -102,6 +104,7 @@ function headingOf(reader: Reader, item: Item) {
       button(1, "Next proof", "j or →", at >= reader.shown.length - 1),
     ),
     copyButton("Copy the link", () => location.href),
+    rawButton(),
     h(
       "div",
       { class: "tags" },
@@ -117,7 +120,7 @@ export function problemSheets(problem: Problem) {
       "section",
       { class: "sheet" },
       h("h3", null, "Problem"),
-      text(problem.text),
+      prose(problem.text),
       unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null,
     ),
     reference || answer
@@ -125,8 +128,8 @@ export function problemSheets(problem: Problem) {
           "details",
           { class: "sheet", ontoggle: once(() => settle(60)) },
           h("summary", null, h("h3", null, "Reference solution")),
-          reference ? text(reference) : null,
-          answer ? h("p", { class: "small" }, "Answer: ", text(answer, { tag: "span" })) : null,
+          reference ? prose(reference) : null,
+          answer ? h("p", { class: "small" }, "Answer: ", prose(answer, "span")) : null,
         )
       : null,
   ];
@@ -200,7 +203,7 @@ function stepView(item: Item, content: string, index: number, flags: Flag[]) {
     h(
       "div",
       null,
-      text(content.replace(/^\s*\n/, "")),
+      prose(content.replace(/^\s*\n/, "")),
       flags.length
         ? h(
             "p",
@@ -235,9 +238,9 @@ function annotationView(annotation: Annotation) {
       recoverable.length ? `; recoverable at ${recoverable.map((step) => `step ${step}`).join(", ")}` : "",
       first !== null && first >= 0 ? `; first error at step ${first}` : "",
     ),
-    comment ? text(comment) : null,
-    reason ? [h("h4", null, "Why the first error is one"), text(reason)] : null,
-    remark ? [h("h4", null, "Remark"), text(remark)] : null,
+    comment ? prose(comment) : null,
+    reason ? [h("h4", null, "Why the first error is one"), prose(reason)] : null,
+    remark ? [h("h4", null, "Remark"), prose(remark)] : null,
   );
 }
 

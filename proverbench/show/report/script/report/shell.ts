@@ -13,6 +13,7 @@ export const {
   raw,
   settle,
   symbol,
+  scopeOf,
   table,
   text,
   unseen,

@@ -26,7 +26,8 @@ const SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "cross", "wy
 const LARGEST = 760; // pixels
 
 export const colour = (series: number) => `var(--series-${(series % 8) + 1})`;
-export const symbol = (series: number) => SYMBOLS[series % SYMBOLS.length];
+// There are as many symbols as colours: a step further in each round, no pair of them repeats among 64 series.
+export const symbol = (series: number) => SYMBOLS[(series + Math.floor(series / SYMBOLS.length)) % SYMBOLS.length];
 
 export function chart({ title, says, draw, rows, legend = [], label }: Chart): HTMLElement {
   const canvas = h("div", { class: "canvas" });
