@@ -13,13 +13,7 @@ from proverbench.cli.common import EXIT_BAD_INPUT, EXIT_COMPLETE, EXIT_INCOMPLET
 from proverbench.cli.pages import WIDTH, beside, cut, page, printable, section
 from proverbench.cli.streams import echo, echo_json, say
 from proverbench.errors import DataError
-from proverbench.inputs.data import (
-    Dataset,
-    describe,
-    load_problems,
-    load_proofs,
-    looks_like_proofs,
-)
+from proverbench.inputs.data import Dataset, describe, load_problems, load_proofs, looks_like_proofs
 from proverbench.records import Problem, Proof
 
 _FILE = click.Path(path_type=Path)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from proverbench.cli.common import HandlesErrors
-from proverbench.cli.signals import StopSignals
+from proverbench.cli.stop_signals import StopSignals
 from proverbench.rehearse.dialects import Dialect, dialect_named, list_dialects
 from proverbench.rehearse.profile import FAULTS, BatchProfile, Latency, Profile, parse_faults
 from proverbench.rehearse.replies import GeneratedReplies, Replies, SavedReplies, Vary

@@ -55,6 +55,11 @@ def shared_options(*, data: str, repeats: int, reference_shown: bool) -> Callabl
         click.option("--no-neutralise", is_flag=True, help="Show judges the tags that stand in proofs as they are."),
         click.option("--dry-run", is_flag=True, help="Check everything, print call budget and cost; call nothing."),
         click.option("--resume", type=FILE, metavar="DIR", help="Go on with this run; asks only what is unanswered."),
+        click.option(
+            "--accept-loss",
+            is_flag=True,
+            help="With --resume: go on without what calls.jsonl has lost, and write that down.",
+        ),
         click.option("--final", is_flag=True, help="With --resume: count what is unanswered as zero; calls nothing."),
         click.option(
             "--max-cost",

@@ -29,7 +29,7 @@ from aiohttp import web
 
 from proverbench.errors import ConfigError
 from proverbench.rehearse import plays
-from proverbench.rehearse.batches import BatchDesk
+from proverbench.rehearse.batches import PlayedBatches
 from proverbench.rehearse.ledger import Ledger, Slot
 from proverbench.rehearse.plays import Play, error_body
 from proverbench.rehearse.profile import Latency, Profile, parse_faults
@@ -129,7 +129,7 @@ class RehearseServer:
         self.ledger = Ledger()
         self.log: list[Received] = []
         self.reported_model: str | None = None
-        self.batches = BatchDesk(self._answer_in_batch)
+        self.batches = PlayedBatches(self._answer_in_batch)
         self.host = host
         self.port = port
         self._keep_log = keep_log
