@@ -81,7 +81,7 @@ def command(
     \b
     proverbench rehearse --latency lognormal:2,0.6 --faults 429=0.05,500=0.02,reset=0.01 > rehearse.toml &
     sleep 2  # until it listens
-    proverbench run --config rehearse.toml --data data/proverbench.jsonl --samples 2
+    proverbench run --config rehearse.toml --data shipped:proverbench --samples 2
 
     It speaks OpenAI chat completions, Responses, files and batches, and Anthropic Messages and message batches, at
     once. GET /rehearse/stats counts what it saw; POST /rehearse/control changes it while it runs. Ctrl-C ends it, and

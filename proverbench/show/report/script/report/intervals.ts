@@ -26,7 +26,7 @@ export const aboutInterval = (interval: Maybe) =>
 export const footnotes = (intervals: Maybe[]) =>
   Object.entries(head.marks)
     .filter(([mark]) => intervals.some((interval) => interval?.mark === mark))
-    .map(([, says]) => says);
+    .map(([, says]) => says.replace(/ \(docs\/[^)]*\)/, "")); // the reader may have nothing but this page
 
 /** A score; pointing at it tells the exact fraction and how its interval was made. */
 export function score(value: number | null | undefined, interval: Maybe, fraction?: string) {

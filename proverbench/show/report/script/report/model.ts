@@ -225,6 +225,8 @@ export interface Head {
   made_by: string;
   /** The metrics of each benchmark that a run is of, headlines first. */
   metrics: Partial<Record<Task, Metric[]>>;
+  /** Reason code of an invalid reply, to what it means. */
+  reasons: Record<string, string>;
   /** Mark of an interval to what it says. */
   marks: Record<string, string>;
   runs: Run[];
