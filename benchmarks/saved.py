@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.tool import Work, write_config, write_problems
-from proverbench.ask.prepare import Options, prepare_new
+from proverbench.ask.parts import Options
+from proverbench.ask.prepare import prepare_new
 from proverbench.records import CallLine
 from proverbench.rehearse.replies import GeneratedReplies
 from proverbench.rehearse.wire import Ask

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from proverbench.ask.drive import Driver
 from proverbench.ask.executors.local import LocalExecutor
-from proverbench.ask.prepare import Options, prepare_rows
+from proverbench.ask.parts import Options
+from proverbench.ask.prepare import prepare_rows
 from proverbench.benchmark import BENCHMARKS
 from proverbench.endpoints.own import OwnEndpoint
 from proverbench.errors import ConfigError, FatalEndpointError

@@ -339,8 +339,20 @@ class BatchLine(msgspec.Struct, kw_only=True, tag_field="type", tag="batch"):
     message: str = ""
 
 
-Line = CallLine | AttemptLine | SessionLine | FinalLine | BatchLine
-Facts = CallFacts | AttemptLine | SessionLine | FinalLine | BatchLine
+class LossLine(msgspec.Struct, kw_only=True, tag_field="type", tag="loss"):
+    """``--accept-loss``: what was damaged or missing above this line, which somebody chose to go on without."""
+
+    at: str
+    lines: list[int]
+    """Lines that cannot be used, by their place in the file, from 1; their calls are asked again."""
+    missing: int = 0
+    """Lines that were not there."""
+    faults: list[str] = []
+    """What was wrong, in words."""
+
+
+Line = CallLine | AttemptLine | SessionLine | FinalLine | BatchLine | LossLine
+Facts = CallFacts | AttemptLine | SessionLine | FinalLine | BatchLine | LossLine
 """A line without the texts of a call."""
 
 

@@ -3,7 +3,7 @@
     python -m tests.mutants [--each N] [--seed N] [--jobs N] [MODULE…]
 
 A mutant is a module with one change: a flipped comparison, a dropped statement, another constant (operators of Cosmic
-Ray, and one of our own). It is noticed when the tests named in MIRRORS fail. N mutants of each module are drawn by the
+Ray, and one of our own). It is noticed when the tests of :func:`mirror_of` fail. N mutants of a module are drawn by the
 seed. Survivors that cannot matter are listed, with the reason, in survivors.toml beside this file; any other survivor
 is printed and ends the command with 1. No file is changed: a child process imports the mutated text.
 """
@@ -31,29 +31,55 @@ from cosmic_ray.operators.provider import OperatorProvider
 
 ROOT = Path(__file__).parents[1]
 
-MIRRORS: dict[str, tuple[str, ...]] = {
+PURE = ("metrics", "protocols", "spending")
+"""Rooms of the package, every module of which is broken."""
+ALSO = (
+    "lines",
+    "records",
+    "endpoints/limits",
+    "run/comparability",
+    "run/derive",
+    "run/journal",
+    "run/reading",
+    "run/replies",
+)
+ELSEWHERE: dict[str, tuple[str, ...]] = {
     "lines": ("run/test_journal_promises.py", "run/test_journal.py"),
     "records": ("run/test_records_derived.py", "run/test_reading.py"),
     "metrics/arrays": ("metrics/test_arrays.py", "metrics/test_rates.py", "metrics/test_published.py"),
-    "metrics/breakdown": ("metrics/test_breakdown.py",),
-    "metrics/checks": ("metrics/test_checks.py",),
+    "metrics/curve": ("metrics/test_inference.py",),
     "metrics/metric": ("metrics/test_rates.py", "metrics/test_registry.py"),
+    "metrics/proverbench": ("metrics/test_published.py", "metrics/test_registry.py", "show/test_browsing.py"),
     "metrics/rates": ("metrics/test_rates.py", "metrics/test_published.py"),
-    "metrics/registry": ("metrics/test_registry.py",),
     "metrics/scores": ("metrics/test_scores.py", "metrics/test_published.py"),
-    "metrics/voting": ("metrics/test_voting.py",),
-    "protocols/basic_v1": ("protocols/test_basic_v1.py",),
-    "protocols/prompts": ("protocols/test_prompts.py",),
-    "spending/budget": ("spending/test_budget.py",),
-    "spending/money": ("spending/test_money.py",),
-    "spending/usage": ("spending/test_usage.py",),
-    "endpoints/limits": ("endpoints/test_limits.py",),
-    "run/comparability": ("run/test_comparability.py",),
+    "metrics/summaries": ("metrics/test_inference.py",),
+    "metrics/verifierbench": ("metrics/test_published.py", "metrics/test_registry.py"),
+    "protocols/elements": ("protocols/test_declared.py", "protocols/test_grading.py"),
+    "protocols/fields": ("protocols/test_declared.py", "protocols/test_grading.py"),
+    "protocols/protocol": ("protocols/test_made_up.py",),
+    "protocols/registry": ("protocols/test_made_up.py",),
+    "spending/prices": ("spending/test_money.py",),
     "run/derive": ("run/test_records_derived.py",),
     "run/journal": ("run/test_journal_promises.py", "run/test_journal.py"),
-    "run/reading": ("run/test_reading.py",),
+    "run/replies": ("run/test_reading.py",),
 }
-"""Module of the package → the tests that must notice, of the folder tests/."""
+"""Module → the tests that must notice, where they are not those of its own name."""
+
+
+def modules() -> list[str]:
+    """What is broken: ``metrics/rates`` …"""
+    package = ROOT / "proverbench"
+    found = [f"{room}/{path.stem}" for room in PURE for path in sorted((package / room).glob("*.py"))]
+    return [*ALSO, *(module for module in found if not module.endswith("/__init__"))]
+
+
+def mirror_of(module: str) -> list[Path]:
+    """The tests that mirror a module; those of its whole room where it has none of its own."""
+    room, _, name = module.rpartition("/")
+    own = ELSEWHERE.get(module, (f"{room}/test_{name}.py",))
+    paths = [ROOT / "tests" / one for one in own]
+    return paths if all(path.is_file() for path in paths) else [ROOT / "tests" / room]
+
 
 KINDS = (
     *(
@@ -133,14 +159,14 @@ class Mutant:
 def mutants(module: str) -> list[Mutant]:
     """Every mutant of a module that changes what it does, not only its annotations."""
     source = (ROOT / "proverbench" / f"{module}.py").read_text(encoding="utf-8")
-    meaning, found = _meaning(source), {}
+    whole, found = meaning(source), {}
     provider = OperatorProvider()
     operators = [provider[name]() for name in provider if name in KINDS or name.startswith("ReplaceUnaryOperator")]
     for operator in [*operators, DropStatement()]:
         places = sum(len(list(operator.mutation_positions(node))) for node in ast_nodes(get_ast(source)))
         for occurrence in range(places):
             text = mutate_code(source, operator, occurrence)
-            if text is None or text in found or _meaning(text) in (meaning, None):
+            if text is None or text in found or meaning(text) in (whole, None):
                 continue
             pairs = zip(source.splitlines(), text.splitlines(), strict=False)
             line, (was, becomes) = next((n, pair) for n, pair in enumerate(pairs, start=1) if pair[0] != pair[1])
@@ -151,7 +177,7 @@ def mutants(module: str) -> list[Mutant]:
 _GUARDS = ("frozen", "slots", "kw_only", "eq")
 
 
-def _meaning(source: str) -> str | None:
+def meaning(source: str) -> str | None:
     """The program without annotations, docstrings and places; None if it is no program."""
     try:
         tree = ast.parse(source)
@@ -223,7 +249,7 @@ def start(module: str, mutant: Mutant | None) -> int:
             sys.meta_path.insert(0, _Finder(mutant))  # type: ignore[arg-type]
         import pytest
 
-        tests = [str(ROOT / "tests" / name) for name in MIRRORS[module]]
+        tests = map(str, mirror_of(module))
         code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-m", "not torture", *tests]))
     finally:
         os._exit(code)
@@ -268,7 +294,7 @@ def survivors_of(chosen: Sequence[Mutant], jobs: int) -> Iterator[Mutant]:
 def main() -> int:
     """Draw, run, and print what survived."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("modules", nargs="*", default=list(MIRRORS), metavar="MODULE")
+    parser.add_argument("modules", nargs="*", default=modules(), metavar="MODULE")
     parser.add_argument("--each", type=int, default=20, help="mutants of each module [default: 20]")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
@@ -283,7 +309,7 @@ def main() -> int:
     for module in options.modules:
         pid = start(module, None)
         if wait([pid], {pid: time.monotonic() + SLOWEST_S})[1] != 0:
-            print(f"{module}: its tests fail without any change: {', '.join(MIRRORS[module])}")
+            print(f"{module}: its tests fail without any change: {', '.join(map(str, mirror_of(module)))}")
             return 1
         every = mutants(module)
         chosen = random.Random(f"{options.seed} {module}").sample(every, min(options.each, len(every)))

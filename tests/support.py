@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ import msgspec
 import psutil
 
 from proverbench.records import Manifest
+from proverbench.run.journal import CALLS, write_seal
+from proverbench.run.seal import START, sealed
 from proverbench.run.sources import run_id
 
 ROOT = Path(__file__).parents[1]
@@ -164,6 +166,18 @@ def change_manifest(run: Path, change: Callable[[dict[str, Any]], object]) -> No
     change(manifest)
     changed = msgspec.convert(manifest, Manifest)
     path.write_text(json.dumps(manifest | {"run_id": run_id(changed.identity, changed.extent)}), encoding="utf-8")
+
+
+def write_calls(run: Path, lines: Iterable[bytes | dict[str, Any]]) -> None:
+    """Give a run another calls.jsonl, as if those lines, JSON or decoded, were all that was ever written."""
+    place, raws = START, []
+    for line in lines:
+        decoded = line if isinstance(line, dict) else json.loads(line)
+        body = json.dumps({name: value for name, value in decoded.items() if name != "seal"}).encode()
+        raw, place = sealed(body, place)
+        raws.append(raw + b"\n")
+    (run / CALLS).write_bytes(b"".join(raws))
+    write_seal(run, place)
 
 
 def problem_rows(n: int) -> list[dict[str, object]]:

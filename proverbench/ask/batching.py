@@ -18,8 +18,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
 
-import msgspec
-
 from proverbench.ask.sampling import Job
 from proverbench.concurrency import Ready
 from proverbench.endpoints.audit import Remarks
@@ -34,13 +32,13 @@ from proverbench.errors import (
     ProverBenchError,
     TransientError,
 )
-from proverbench.records import BatchEvent, BatchLine, CallKey, Role
+from proverbench.records import BatchEvent, BatchLine, Role
+from proverbench.run.batches import OpenBatch
 from proverbench.run.journal import disk, now, storable
 from proverbench.run.session import Session
-from proverbench.run.sources import Sources
 
 if TYPE_CHECKING:
-    from proverbench.ask.pipeline import StageCount
+    from proverbench.ask.progress import StageCount
 
 E = TypeVar("E")
 T = TypeVar("T")
@@ -60,58 +58,13 @@ _YIELD_EVERY = 50
 """Prompts rendered between two turns of the loop."""
 
 
-@dataclass
-class OpenBatch:
-    """A batch whose results are not all saved."""
-
-    id: str
-    """Our own."""
-    numbers: list[int]
-    """Of its calls, within their role."""
-    since: str
-    """When it was about to be submitted."""
-    remote: str | None = None
-    """The provider's id, once known."""
-
-
-def open_batches(sources: Sources) -> dict[Role, list[OpenBatch]]:
-    """The batches of a run that may be going on at a provider, or be over without being collected.
-
-    Raises:
-        JournalError: If a line is damaged.
-    """
-    found: dict[str, tuple[Role, OpenBatch]] = {}
-    plan = sources.plan
-    for _, raw in sources.calls.raw_lines():
-        if b'"batch"' not in raw[:40]:
-            continue
-        try:
-            line = msgspec.json.decode(raw, type=BatchLine)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            continue  # another line with that word; damaged ones were found when the run was opened
-        if line.event == "intent":
-            keys = [CallKey.parse(key) for key in line.keys]
-            numbers = [number for number in map(plan.number, keys) if number is not None]
-            if numbers:
-                found[line.batch] = (keys[0].role, OpenBatch(line.batch, numbers, line.at))
-        elif line.event == "submitted" and line.batch in found:
-            found[line.batch][1].remote = line.remote
-        else:
-            found.pop(line.batch, None)
-    by_role: dict[Role, list[OpenBatch]] = {}
-    for role, batch in found.values():
-        if any(sources.ledger.offset(role, number) is None for number in batch.numbers):
-            by_role.setdefault(role, []).append(batch)
-    return by_role
-
-
 def custom_id(batch_id: str, key: str) -> str:
     """What names a call within a batch: 64 letters and digits at most, and never the same in two batches."""
     digest = hashlib.sha256(f"{batch_id}\0{key}".encode("utf-8", "surrogatepass")).hexdigest()
     return f"{key.partition('/')[0]}-{digest[:48]}"
 
 
-class Desk(Protocol):
+class BatchStage(Protocol):
     """What batches need of the role whose calls they hold."""
 
     role: Role
@@ -170,13 +123,13 @@ class Batches:
     """All batches of one role.
 
     Args:
-        desk: The role.
+        stage: The role.
         client: Its endpoint's batches.
         open_ones: Those that earlier sessions left.
         rng: Source of jitter.
     """
 
-    desk: Desk
+    stage: BatchStage
     client: BatchClient
     open_ones: list[OpenBatch]
     rng: random.Random = field(default_factory=random.Random)
@@ -191,7 +144,7 @@ class Batches:
 
     def __post_init__(self) -> None:
         client = self.client
-        self._remarks = Remarks(client.name, client.normal_stops, client.missing_finish_accepted, self.desk.tell)
+        self._remarks = Remarks(client.name, client.normal_stops, client.missing_finish_accepted, self.stage.tell)
         self._remotes |= {batch.remote for batch in self.open_ones if batch.remote is not None}
 
     async def ask_all(
@@ -235,7 +188,7 @@ class Batches:
         async with aclosing(self._watch(deque(), resubmit=set())) as ended:
             async for number, done in ended:
                 if number in held:
-                    yield Ready(result(number)) if done else self.desk.job(number)
+                    yield Ready(result(number)) if done else self.stage.job(number)
 
     async def cancel(self) -> None:
         """Have the provider stop every open batch, all at once, and save what they did until then.
@@ -246,7 +199,7 @@ class Batches:
         ended = await asyncio.gather(*map(self._cancel, self.open_ones), return_exceptions=True)
         faults = [fault for fault in ended if fault is not None]
         for fault in faults[1:]:
-            self.desk.tell(f"{self.desk.role}: {fault}")
+            self.stage.tell(f"{self.stage.role}: {fault}")
         if faults:
             raise faults[0]
 
@@ -257,11 +210,11 @@ class Batches:
                 return
             state = await self._patiently(self.client.cancel, state.remote)
             if not state.over:
-                self.desk.tell(f"{self._name(batch)}: being cancelled; what it did is saved once it stops")
+                self.stage.tell(f"{self._name(batch)}: being cancelled; what it did is saved once it stops")
             await self._see_through(batch, state)
         except UnknownBatchError as exc:
             await self._note("cancelled", batch, message=str(exc))
-            self.desk.tell(f"{self._name(batch)} is not known to the provider any more: given up")
+            self.stage.tell(f"{self._name(batch)} is not known to the provider any more: given up")
         except _LeavingError:
             return
 
@@ -275,13 +228,13 @@ class Batches:
         Yields:
             Numbers of calls, each with whether it has ended; False: to be asked again in another way.
         """
-        desk = self.desk
+        stage = self.stage
         tasks = {asyncio.create_task(self._take_up(batch)) for batch in self.open_ones}
         self.open_ones = []
         held = False
         try:
             while True:
-                while todo and not held and not desk.stopping():
+                while todo and not held and not stage.stopping():
                     submitted = await self._submit(todo)
                     if submitted is None:
                         break
@@ -306,9 +259,9 @@ class Batches:
                 if faults:
                     raise faults[0]
         except UnknownBatchError as exc:
-            desk.fail(self._given_up(exc))
+            stage.fail(self._given_up(exc))
         except (EndpointError, JournalError) as exc:
-            desk.fail(exc)
+            stage.fail(exc)
         except _LeavingError:
             pass
         finally:
@@ -326,8 +279,8 @@ class Batches:
 
     async def _submit(self, todo: deque[int]) -> tuple[OpenBatch, BatchState] | None:
         """Submit as much of ``todo`` as one batch may hold; None when the session should end first."""
-        desk, batch = self.desk, OpenBatch(f"pb-{uuid.uuid4().hex}", [], now())
-        folder = desk.session.path
+        stage, batch = self.stage, OpenBatch(f"pb-{uuid.uuid4().hex}", [], now())
+        folder = stage.session.path
         with ExitStack() as stack:
             with disk(folder):
                 file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by the stack
@@ -338,7 +291,7 @@ class Batches:
         if state is None:
             return None
         await self._submitted(batch, state)
-        desk.tell(f"{desk.role}: {len(keys):,} calls submitted as batch {state.remote}")
+        stage.tell(f"{stage.role}: {len(keys):,} calls submitted as batch {state.remote}")
         return batch, state
 
     async def _fill(self, batch: OpenBatch, file: BinaryIO, todo: deque[int]) -> list[str]:
@@ -346,7 +299,7 @@ class Batches:
         keys: list[str] = []
         size = 0
         while todo and len(keys) < min(self.client.limits.requests, self._most):
-            job = self.desk.job(todo[0])
+            job = self.stage.job(todo[0])
             line = self.client.line(custom_id(batch.id, job.request.key), job.request)
             size += len(line)
             if keys and size > self.client.limits.bytes:
@@ -385,14 +338,14 @@ class Batches:
                 raise FatalEndpointError(str(exc), kind=exc.kind, status=exc.status) from None
             if doubtful:
                 found = await self._find(batch)
-                if found is not None or self.desk.leaving.is_set():
+                if found is not None or self.stage.leaving.is_set():
                     return found
                 doubtful = False
 
     async def _find(self, batch: OpenBatch) -> BatchState | None:
         """A batch of which it is unknown whether it was submitted; None when it was not, or the session should end."""
-        key = self.desk.session.sources.plan.key
-        names = {custom_id(batch.id, key(self.desk.role, number).text) for number in batch.numbers}
+        key = self.stage.session.sources.plan.key
+        names = {custom_id(batch.id, key(self.stage.role, number).text) for number in batch.numbers}
         since = datetime.fromisoformat(batch.since)
         looked, wait = 0, SETTLE_S
         while True:
@@ -403,8 +356,8 @@ class Batches:
             if looked >= 2 and not found.undecided:
                 return None
             if found.undecided and looked == 2:
-                self.desk.tell(
-                    f"{self.desk.role}: a submission was interrupted; whether it arrived will be known when "
+                self.stage.tell(
+                    f"{self.stage.role}: a submission was interrupted; whether it arrived will be known when "
                     f"{', '.join(found.undecided)} have ended"
                 )
             if await self._pause(wait):
@@ -418,7 +371,7 @@ class Batches:
         state = await self._find(batch)
         if state is not None:
             await self._submitted(batch, state)
-        elif not self.desk.leaving.is_set():
+        elif not self.stage.leaving.is_set():
             await self._note("failed", batch, message=_NEVER_ARRIVED)
         return state
 
@@ -429,13 +382,13 @@ class Batches:
         except _LeavingError:
             return _Over()
         if state is None:
-            return _Over([], [] if self.desk.leaving.is_set() else batch.numbers)
-        self.desk.tell(f"{self._name(batch)} of an earlier session is {'over' if state.over else 'going on'}")
+            return _Over([], [] if self.stage.leaving.is_set() else batch.numbers)
+        self.stage.tell(f"{self._name(batch)} of an earlier session is {'over' if state.over else 'going on'}")
         return await self._see_through(batch, state, cancelled_before=state.status == "cancelled")
 
     async def _see_through(self, batch: OpenBatch, state: BatchState, *, cancelled_before: bool = False) -> _Over:
         """Wait until a batch is over and save its results; nothing has ended when the session should end first."""
-        counts = self.desk.count.batches
+        counts = self.stage.count.batches
         interval = FIRST_LOOK_S
         try:
             while not state.over:
@@ -458,7 +411,7 @@ class Batches:
         """A batch that the provider took and then would not do."""
         await self._note("failed", batch, message=state.why)
         if state.queue_full:
-            self.desk.tell(f"{self._name(batch)} was not taken yet: {state.why}")
+            self.stage.tell(f"{self._name(batch)} was not taken yet: {state.why}")
             return _Over([], batch.numbers, queue_full=True)
         raise FatalEndpointError(
             f"endpoint {self.client.name!r}: {self._name(batch)} was refused: {state.why or 'no reason was given'}; "
@@ -471,14 +424,14 @@ class Batches:
 
         It may be done again from the start: an answer that is saved is passed over.
         """
-        desk, plan = self.desk, self.desk.session.sources.plan
+        stage, plan = self.stage, self.stage.session.sources.plan
         numbers = {
-            custom_id(batch.id, plan.key(desk.role, number).text): number
+            custom_id(batch.id, plan.key(stage.role, number).text): number
             for number in batch.numbers
             if not self._is_answered(number)
         }
         failed: dict[int, EndpointError] = {}
-        async with aclosing(self.client.results(state, desk.role)) as results:
+        async with aclosing(self.client.results(state, stage.role)) as results:
             async for result in results:
                 number = numbers.get(result.custom_id)
                 if number is None or self._is_answered(number):
@@ -486,9 +439,9 @@ class Batches:
                 if isinstance(result.outcome, Reply):
                     failed.pop(number, None)
                     attempts = self._attempts[number] + 1
-                    job = desk.job(number)
-                    desk.keep(job, Answered(result.outcome, 0.0, attempts), batch=batch.id)
-                    self._remarks.see(desk.role, len(job.request.prompt), result.outcome)
+                    job = stage.job(number)
+                    stage.keep(job, Answered(result.outcome, 0.0, attempts), batch=batch.id)
+                    self._remarks.see(stage.role, len(job.request.prompt), result.outcome)
                 else:
                     failed[number] = result.outcome
         return failed
@@ -502,20 +455,20 @@ class Batches:
         event: BatchEvent = state.status if state.status in ("expired", "cancelled") else "collected"
         await self._note(event, batch)
         words = f"{len(answered):,} answered" + (f"; not: {_reasons(errors.values())}" if errors else "")
-        self.desk.tell(f"{self._name(batch)} is {'over' if event == 'collected' else event}: {words}")
-        if not self.desk.count.answered:
+        self.stage.tell(f"{self._name(batch)} is {'over' if event == 'collected' else event}: {words}")
+        if not self.stage.count.answered:
             self._raise_if_all_alike(errors.values())
         fatal = next((exc for exc in errors.values() if isinstance(exc, FatalEndpointError)), None)
         over = _Over(answered, [])
         for number, exc in errors.items():
             if isinstance(exc, TransientError) and exc.partial is not None:
-                self.desk.broken(self.desk.job(number), exc)
+                self.stage.broken(self.stage.job(number), exc)
             self._attempts[number] += 1
             attempts = self._attempts[number]
             lasting = isinstance(exc, CallFailedError) and not (exc.kind == CANCELLED and cancelled_before)
-            if lasting or fatal or attempts > self.client.max_retries or self.desk.stopping():
+            if lasting or fatal or attempts > self.client.max_retries or self.stage.stopping():
                 outcome = Unanswered(exc.kind, str(exc), exc.status, attempts, failed=lasting and exc.kind != CANCELLED)
-                self.desk.keep(self.desk.job(number), outcome, batch=batch.id)
+                self.stage.keep(self.stage.job(number), outcome, batch=batch.id)
                 over.ended.append(number)
             else:
                 over.again.append(number)
@@ -541,10 +494,10 @@ class Batches:
         )
 
     def _is_answered(self, number: int) -> bool:
-        return self.desk.session.sources.ledger.offset(self.desk.role, number) is not None
+        return self.stage.session.sources.ledger.offset(self.stage.role, number) is not None
 
     def _name(self, batch: OpenBatch) -> str:
-        return f"{self.desk.role}: batch {batch.remote or batch.id} ({len(batch.numbers):,} calls)"
+        return f"{self.stage.role}: batch {batch.remote or batch.id} ({len(batch.numbers):,} calls)"
 
     async def _submitted(self, batch: OpenBatch, state: BatchState) -> None:
         batch.remote = state.remote
@@ -559,12 +512,12 @@ class Batches:
             at=batch.since if event == "intent" else now(),
             batch=batch.id,
             remote=batch.remote,
-            role=self.desk.role,
+            role=self.stage.role,
             keys=keys or [],
             message=storable(message)[0],
         )
-        self.desk.session.start()
-        await self.desk.session.batch(line)
+        self.stage.session.start()
+        await self.stage.session.batch(line)
 
     async def _patiently(self, work: Callable[..., Awaitable[T]], *arguments: object) -> T:
         """Do something that may be done again, for as long as an outage may last; the batch does not suffer from it.
@@ -594,13 +547,13 @@ class Batches:
         """Whether an address is wrong where nothing ever answered; of a fault that lasts, the user is told."""
         self._reached = self._reached or not isinstance(exc, ConnectError)
         if attempt == _TOLD_AFTER:
-            self.desk.tell(f"{self.desk.role}: endpoint {self.client.name!r}: {exc}; trying again")
+            self.stage.tell(f"{self.stage.role}: endpoint {self.client.name!r}: {exc}; trying again")
         return not self._reached and attempt >= CONNECT_ATTEMPTS
 
     async def _pause(self, seconds: float) -> bool:
         """Wait; True as soon as the session should end."""
         try:
-            await asyncio.wait_for(self.desk.leaving.wait(), seconds)
+            await asyncio.wait_for(self.stage.leaving.wait(), seconds)
         except TimeoutError:
             return False
         return True

@@ -2,7 +2,7 @@
 
 Commands, Python's generators, workers on a cluster and studies all use it. They differ in who listens
 (:class:`Listener`), where calls are made (:class:`~proverbench.ask.executors.base.Executor`) and whose budget it is
-(:class:`BudgetWatch`).
+(:class:`~proverbench.ask.budget.BudgetWatch`).
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -11,25 +11,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from proverbench.ask.batching import open_batches
+from proverbench.ask.budget import BudgetWatch
 from proverbench.ask.executors.base import Asker, Executor, HasState
 from proverbench.ask.executors.local import LocalExecutor
 from proverbench.ask.executors.shards import take_back
-from proverbench.ask.pipeline import StageCount
-from proverbench.ask.prepare import Prepared
-from proverbench.ask.reserve import Reserve, Share
+from proverbench.ask.parts import PreparedRun
+from proverbench.ask.progress import StageCount
+from proverbench.ask.reserve import Share
 from proverbench.benchmark import benchmark_of
 from proverbench.endpoints.batch import BatchClients
 from proverbench.errors import ConfigError, ProverBenchError
 from proverbench.inputs.config import check_environment
 from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, Summary
+from proverbench.run.batches import open_batches
 from proverbench.run.folder import begin_derived, update_derived, write_derived
 from proverbench.run.reading import open_calls
 from proverbench.run.session import Session, new_run_path
 from proverbench.run.sources import Sources
 from proverbench.run.spent import spent_of
 from proverbench.spending.budget import Spent
-from proverbench.spending.money import Budget, Exceeded, output_limit
 from proverbench.spending.usage import normalise_usage
 
 A = TypeVar("A", bound=Asker)
@@ -50,82 +50,6 @@ class Listener:
 
     def tick(self) -> None:
         """Called whenever a proof is done."""
-
-
-class BudgetWatch:
-    """Stops every session that shares a budget once it is used up.
-
-    Args:
-        max_cost_usd: Limit on the known cost of all of them, in US dollars; None for no limit.
-        max_tokens_total: Likewise on tokens, prompts included.
-    """
-
-    def __init__(self, max_cost_usd: float | None = None, max_tokens_total: int | None = None) -> None:
-        self._limits = (max_cost_usd, max_tokens_total)
-        self._members: list[Driver] = []
-        self._noted_unknown = False
-        self._reserve: Reserve | None = None
-        if max_cost_usd is not None:
-            self._reserve = Reserve(max_cost_usd, spent_usd=lambda: self._budget().cost.usd, full=self._is_full)
-
-    def join(self, driver: "Driver") -> Share | None:
-        """Count what this session's run spends, and has spent; gives its share of what is set aside under a cap."""
-        self._members.append(driver)
-        if self._reserve is None:
-            return None
-        share = Share(self._reserve, len(self._members))
-        roles = driver.session.sources.manifest.identity.roles
-        for role, spending in driver.spent.budget.roles.items():
-            limit = output_limit(roles[role].generation) if role in roles else None
-            self._reserve.join(share.named(role), spending, limit)
-        return share
-
-    def exceeded(self) -> Exceeded | None:
-        """The limit that is reached, if one is."""
-        return self._budget().exceeded()
-
-    def check(self) -> None:
-        """Stop all of them if a limit is reached."""
-        budget = self._budget()
-        if not budget.limited:
-            return
-        if not self._noted_unknown and any(spending.uncertain for spending in budget.roles.values()):
-            self._noted_unknown = True
-            self._say("note: the server does not tell what some calls used, so the limit may be overstepped")
-        exceeded = budget.exceeded()
-        if exceeded is not None:
-            self._stop(exceeded.words)
-
-    def _is_full(self, needed_usd: float) -> None:
-        """Another call may overstep the cap."""
-        cap, spent = self._limits[0], self._budget().cost
-        self._stop(f"--max-cost {cap:g} reached: {spent} spent, and another call may cost ${needed_usd:.4f}")
-
-    def _stop(self, words: str) -> None:
-        if self._reserve is not None:
-            self._reserve.close()
-        going = [member for member in self._members if not member.stopping()]
-        if not going:
-            return
-        for member in going:
-            member.stop(f"budget: {words}")
-        in_flight = sum(member.in_flight() + member.in_batches() for member in self._members)
-        self._say(f"{words}: asking nothing new; {in_flight} calls are in flight")
-
-    def _budget(self) -> Budget:
-        if len(self._members) == 1:
-            roles = self._members[0].spent.budget.roles
-        else:
-            roles = {
-                f"{number}:{role}": spending
-                for number, member in enumerate(self._members)
-                for role, spending in member.spent.budget.roles.items()
-            }
-        return Budget(*self._limits, roles=roles)
-
-    def _say(self, message: str) -> None:
-        for listener in dict.fromkeys(member.listener for member in self._members):
-            listener.say(message)
 
 
 class Driver:
@@ -153,7 +77,7 @@ class Driver:
     def __init__(
         self,
         path: Path | None,
-        prepared: Prepared | None = None,
+        prepared: PreparedRun | None = None,
         *,
         resume: bool,
         executor: Executor[Any] | None = None,

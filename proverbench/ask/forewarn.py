@@ -7,7 +7,7 @@ no steps. Said are sentences for people, by a dry run and at the start of a run.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from proverbench.ask.prepare import Prepared
+from proverbench.ask.parts import PreparedRun
 from proverbench.endpoints.classify import near_parameter
 from proverbench.protocols.basic_v1 import FIELDS
 from proverbench.records import GIVEN, PROTOCOL, CallLine, Role
@@ -15,14 +15,14 @@ from proverbench.run.replies import ReplyReader
 from proverbench.spending.money import CHARS_PER_TOKEN, output_limit
 
 
-def forewarnings(prepared: Prepared) -> Iterator[str]:
+def forewarnings(prepared: PreparedRun) -> Iterator[str]:
     """Everything of the kind that config, prompts and given proofs show by themselves."""
     yield from _misspelt(prepared)
     yield from _untagged(prepared)
     yield from _without_steps(prepared)
 
 
-def _misspelt(prepared: Prepared) -> Iterator[str]:
+def _misspelt(prepared: PreparedRun) -> Iterator[str]:
     """Parameters that a server would refuse, or ignore in silence."""
     for role in prepared.draft.identity.roles:
         settings = prepared.config.roles.get(role)
@@ -40,7 +40,7 @@ def _misspelt(prepared: Prepared) -> Iterator[str]:
                     )
 
 
-def _untagged(prepared: Prepared) -> Iterator[str]:
+def _untagged(prepared: PreparedRun) -> Iterator[str]:
     """A judge's prompt that does not ask for the tags which its verdict is read from."""
     template = prepared.draft.templates.get("verifier")
     if template is None or prepared.draft.identity.protocol != PROTOCOL:
@@ -53,7 +53,7 @@ def _untagged(prepared: Prepared) -> Iterator[str]:
         )
 
 
-def _without_steps(prepared: Prepared) -> Iterator[str]:
+def _without_steps(prepared: PreparedRun) -> Iterator[str]:
     """Given proofs that no judge will see."""
     draft = prepared.draft
     policy = draft.identity.roles.get("policy")
@@ -75,7 +75,7 @@ def _without_steps(prepared: Prepared) -> Iterator[str]:
         )
 
 
-def no_room(role: Role, prepared: Prepared, prompt_chars: list[int]) -> str | None:
+def no_room(role: Role, prepared: PreparedRun, prompt_chars: list[int]) -> str | None:
     """Which prompts of a role would not fit into its model's context beside the output limit; None where all do.
 
     Args:

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from typing import TypeVar
 
-from proverbench.ask.batching import Batches, open_batches
+from proverbench.ask.batching import Batches
 from proverbench.ask.cache_first import CacheFirst
 from proverbench.ask.judging import Event, ToJudge, grade_judgments, judge_proofs
+from proverbench.ask.progress import Progress, StageCount
 from proverbench.ask.reserve import Afford
 from proverbench.ask.sampling import Job, sample_proofs
 from proverbench.ask.systematic import PREFIX, watch
@@ -26,6 +26,7 @@ from proverbench.errors import (
 )
 from proverbench.protocols.prompts import Rendered, prompt_sha256
 from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, RoleIdentity
+from proverbench.run.batches import open_batches
 from proverbench.run.extent import ROLES
 from proverbench.run.journal import now, storable, storable_value
 from proverbench.run.reading import proof_steps, render
@@ -38,46 +39,6 @@ LARGE_CHARS = 64 << 10
 """Proofs of more characters are read in one turn of the loop and shown to the verifier in another."""
 GRACE_S = 5.0
 """After a fault that would hit every call: how long answers of other endpoints that are in flight are waited for."""
-
-
-@dataclass(slots=True)
-class StageCount:
-    """Progress of one role, for the display."""
-
-    wanted: int
-    """Calls that the role may need in all; fewer when generations turn out invalid."""
-    answered: int
-    """Answered calls, of earlier sessions too."""
-    got: int = 0
-    """Calls answered in this session."""
-    valid: int = 0
-    """Valid replies of this session."""
-    failures: dict[str, tuple[int, str]] = field(default_factory=dict)
-    """Of the unanswered calls of this session: error word → how many, and the first one's message."""
-    batches: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Batches that are waited for, by our id: their calls, and how many the provider says it is done with."""
-
-    def fail(self, error: str, message: str, calls: int = 1) -> None:
-        """Count calls that got no answer."""
-        before, first = self.failures.get(error, (0, message))
-        self.failures[error] = (before + calls, first)
-
-    @property
-    def unanswered(self) -> int:
-        """Calls of this session that got no answer."""
-        return sum(calls for calls, _ in self.failures.values())
-
-    @property
-    def in_batches(self) -> int:
-        """Calls in batches that are waited for."""
-        return sum(size for size, _ in self.batches.values())
-
-
-@dataclass(slots=True)
-class Progress:
-    """What the display reads while a run goes."""
-
-    stages: dict[Role, StageCount] = field(default_factory=dict)
 
 
 OnAnswer = Callable[[CallLine | AttemptLine], None]
@@ -274,7 +235,7 @@ class Pipeline:
         for role in self._roles:
             if clients is not None and (role in batched or role in left):
                 client, found = clients.of(role), left.get(role, [])
-                self._batches[role] = lambda desk, client=client, found=found: Batches(desk, client, found)  # type: ignore[misc]
+                self._batches[role] = lambda stage, client=client, found=found: Batches(stage, client, found)  # type: ignore[misc]
 
     def stopping(self) -> bool:
         """True once nothing new is asked."""

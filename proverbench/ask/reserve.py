@@ -65,8 +65,8 @@ class Reserve:
         self._limits[role] = limit
         if spending.prices is not None:
             self._prices[role] = spending.prices
-            if spending.told:
-                self._observed[role] = [spending.known.usd / spending.told]
+            if spending.calls_with_usage:
+                self._observed[role] = [spending.known.usd / spending.calls_with_usage]
 
     def observe(self, role: str, usage: Usage | None) -> None:
         """Take in what an answered call used."""

@@ -19,6 +19,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("report", "One page (HTML or Markdown) of one or more runs."),
     "view": ("view", "Serve a run's page on localhost, also while it is going."),
     "export": ("export", "Runs to CSV, Parquet, XLSX or LaTeX."),
+    "verify-run": ("verify_run", "Check that a saved run is whole and its figures follow from it."),
     "merge": ("merge", "Join the shards of a run."),
     "data": ("data", "Fetch, validate, show or import data files."),
     "rehearse": ("rehearse", "A local endpoint that plays latencies and faults, to try a run for nothing."),
@@ -49,7 +50,7 @@ def main() -> None:
     """Measure how well language models write and judge natural-language proofs.
 
     \b
-    Start:   proverbench run --config configs/embedded.toml --data data/proverbench.jsonl --samples 2
+    Start:   proverbench run --config shipped:embedded --data shipped:proverbench --samples 2
     Look:    proverbench inspect runs/NAME
     Share:   proverbench report runs/NAME -o report.html
     """

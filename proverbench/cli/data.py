@@ -13,13 +13,7 @@ from proverbench.cli.common import EXIT_BAD_INPUT, EXIT_COMPLETE, EXIT_INCOMPLET
 from proverbench.cli.pages import WIDTH, beside, cut, page, printable, section
 from proverbench.cli.streams import echo, echo_json, say
 from proverbench.errors import DataError
-from proverbench.inputs.data import (
-    Dataset,
-    describe,
-    load_problems,
-    load_proofs,
-    looks_like_proofs,
-)
+from proverbench.inputs.data import Dataset, describe, load_problems, load_proofs, looks_like_proofs
 from proverbench.records import Problem, Proof
 
 _FILE = click.Path(path_type=Path)
@@ -111,8 +105,8 @@ def show(file: Path, row: str | None, kind: str, as_json: bool) -> None:
     """Show one row, by its id or its index from 0; without ROW, list the rows.
 
     \b
-    proverbench data show data/verifierbench.jsonl
-    proverbench data show data/verifierbench.jsonl 3
+    proverbench data show shipped:verifierbench
+    proverbench data show shipped:verifierbench 3
     """
     dataset = _load(file, kind)
     chosen = dataset.rows if row is None else _find(dataset, row)

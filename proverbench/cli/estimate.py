@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from proverbench.ask.forewarn import forewarnings, no_room
-from proverbench.ask.prepare import Prepared
+from proverbench.ask.parts import PreparedRun
 from proverbench.benchmark import benchmark_of
 from proverbench.endpoints.network import unreachable
 from proverbench.errors import ConfigError, InvalidReply
@@ -31,7 +31,7 @@ from proverbench.spending.money import (
 from proverbench.spending.usage import Usage, normalise_usage
 
 
-def print_estimate(prepared: Prepared, resumed: Path | None = None) -> None:
+def print_estimate(prepared: PreparedRun, resumed: Path | None = None) -> None:
     """Calls, tokens and cost of each role at the most; on stdout. Calls nothing, writes nothing.
 
     Args:
@@ -98,7 +98,7 @@ def _observed(sources: Sources | None) -> dict[str, list[Usage]]:
     return found
 
 
-def _prompt_chars(prepared: Prepared, role: Role, sources: Sources | None) -> Iterator[int]:
+def _prompt_chars(prepared: PreparedRun, role: Role, sources: Sources | None) -> Iterator[int]:
     """The length of each prompt that the role may be sent and that has no answer yet.
 
     A proof or judgment that does not exist yet is taken to be as long as its output limit allows; of one that does and
@@ -174,7 +174,7 @@ class _Answers:
         return self._sources.reader.judgment(self._sources.calls.call_at(offset), n_steps)
 
 
-def _given_chars(prepared: Prepared) -> Iterator[int]:
+def _given_chars(prepared: PreparedRun) -> Iterator[int]:
     """The same for the verifier of proofs that were given."""
     draft = prepared.draft
     rows = {row.problem_id: row for row in draft.rows}
@@ -187,7 +187,7 @@ def _given_chars(prepared: Prepared) -> Iterator[int]:
                 yield from [chars] * draft.extent.verifier_repeats
 
 
-def _judge_chars(prepared: Prepared, role: Role, row: Row, steps: list[str], verdict: Verdict | None = None) -> int:
+def _judge_chars(prepared: PreparedRun, role: Role, row: Row, steps: list[str], verdict: Verdict | None = None) -> int:
     draft = prepared.draft
     options = {"use_reference": draft.identity.use_reference_solution, "neutralise": draft.identity.neutralise}
     if role == "verifier" or not isinstance(row, Proof):
@@ -196,7 +196,7 @@ def _judge_chars(prepared: Prepared, role: Role, row: Row, steps: list[str], ver
     return len(render_meta(draft.templates[role], row, steps, graded, **options).text)
 
 
-def _answer_chars(prepared: Prepared, role: Role) -> int:
+def _answer_chars(prepared: PreparedRun, role: Role) -> int:
     settings = prepared.config.roles.get(role)
     limit = output_limit(settings.generation) if settings is not None else None
     return round((limit or DEFAULT_OUTPUT_TOKENS) * CHARS_PER_TOKEN)

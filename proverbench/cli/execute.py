@@ -5,12 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.ask.forewarn import forewarnings
-from proverbench.ask.prepare import Options, Prepared, is_repeated, prepare_new, prepare_resumed
+from proverbench.ask.parts import Options, PreparedRun
+from proverbench.ask.prepare import is_repeated, prepare_new
+from proverbench.ask.resume import prepare_resumed
+from proverbench.cli.accepting import accept
 from proverbench.cli.common import EXIT_COMPLETE
 from proverbench.cli.estimate import print_estimate
 from proverbench.cli.streams import say
 from proverbench.errors import ConfigError, ProverBenchError
 from proverbench.records import Role, Task
+from proverbench.run.journal import RunLock
 from proverbench.run.session import refuse_taken
 from proverbench.run.sources import MANIFEST
 
@@ -32,7 +36,7 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
     """
     output, resume, again = given.pop("output"), given.pop("resume"), given.pop("again")
     final, dry_run, cancel = given.pop("final"), given.pop("dry_run"), given.pop("cancel_batches")
-    spread = given.pop("executor") == "ray"
+    spread, accepts_loss = given.pop("executor") == "ray", given.pop("accept_loss")
     options = Options(
         prompts={role: path for role, path in prompts.items() if path is not None},
         neutralise=False if given.pop("no_neutralise") else None,
@@ -43,12 +47,17 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
         raise ConfigError("--output cannot be given with --resume: the run stays in its folder")
     if final and resume is None:
         raise ConfigError("--final closes a saved run, so it needs --resume DIR")
+    if accepts_loss and resume is None:
+        raise ConfigError("--accept-loss goes on with a saved run, so it needs --resume DIR")
     if cancel and resume is None:
         raise ConfigError("--cancel-batches stops the batches of a saved run, so it needs --resume DIR")
     if cancel and final:
         raise ConfigError("--cancel-batches and --final are two steps; cancel first")
     if output is not None:
         refuse_taken(output)
+    if accepts_loss and resume is not None:
+        with RunLock(resume):
+            accept(resume)
     prepared = prepare_new(task, options) if resume is None else prepare_resumed(task, resume, options)
     if dry_run:
         print_estimate(prepared, resume)
@@ -66,7 +75,7 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
     return execution.main(final=final, cancel=cancel)
 
 
-def _refuse_twice(prepared: Prepared) -> None:
+def _refuse_twice(prepared: PreparedRun) -> None:
     """The same command typed twice does not pay twice unasked.
 
     Raises:

@@ -164,10 +164,10 @@ def _show(folder: "RunFolder", path: Path, proof: str | None, filters: "Filters"
         filters.refuse_unknown(found.entries)
         chosen = filters.select(found.entries)
     if as_json:
-        told: dict[str, Any] = {"run": str(path)}
+        answer: dict[str, Any] = {"run": str(path)}
         if found is not None:
-            told |= _overview_json(folder, found)
-        echo_json({**told, "proofs": [entry.as_json() for entry in chosen]})
+            answer |= _overview_json(folder, found)
+        echo_json({**answer, "proofs": [entry.as_json() for entry in chosen]})
         return
     parts = []
     if found is not None and not filters:
@@ -273,10 +273,10 @@ def _tell(folder: "RunFolder", line: Any, *, as_json: bool) -> None:
     from proverbench.show.browsing import reading
 
     if as_json:
-        told = msgspec.to_builtins(line) | {"type": line.__struct_config__.tag}
+        answer = msgspec.to_builtins(line) | {"type": line.__struct_config__.tag}
         if isinstance(line, CallLine):
-            told["reading"] = reading(folder, line)
-        click.echo(json.dumps(told, ensure_ascii=True))
+            answer["reading"] = reading(folder, line)
+        click.echo(json.dumps(answer, ensure_ascii=True))
         return
     if isinstance(line, CallLine):
         text = f"{line.key.text}  {reading(folder, line)}"

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from proverbench.ask.executors.base import HasState
-from proverbench.ask.pipeline import StageCount
+from proverbench.ask.progress import StageCount
 from proverbench.cli.streams import say
 from proverbench.records import Role
 

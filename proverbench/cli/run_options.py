@@ -11,21 +11,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)
 
 
-def shared_options(*, data: str, repeats: int, reference_shown: bool) -> Callable[[F], F]:
+def shared_options(*, data: str, shipped: str, repeats: int, reference_shown: bool) -> Callable[[F], F]:
     """The options that both benchmarks have.
 
     Args:
         data: What a row of the data file is.
+        shipped: The name of our own data file.
         repeats: Judgments of each proof unless --verifier-repeats says otherwise.
         reference_shown: Whether judges see the reference solution unless the switch says otherwise.
     """
     options = [
-        click.option("--data", type=FILE, metavar="FILE", help=f"JSONL file of {data} (docs/data.md)."),
+        click.option("--data", type=FILE, metavar="FILE", help=f"JSONL file of {data} (docs/data.md), or {shipped}."),
         click.option(
             "--config",
             type=FILE,
             metavar="FILE",
-            help="TOML file of models and endpoints; see configs/, docs/configs.md.",
+            help="TOML file of models and endpoints (docs/configs.md), or shipped:NAME, e.g. shipped:embedded.",
         ),
         click.option(
             "--verifier-repeats",
@@ -55,6 +56,11 @@ def shared_options(*, data: str, repeats: int, reference_shown: bool) -> Callabl
         click.option("--no-neutralise", is_flag=True, help="Show judges the tags that stand in proofs as they are."),
         click.option("--dry-run", is_flag=True, help="Check everything, print call budget and cost; call nothing."),
         click.option("--resume", type=FILE, metavar="DIR", help="Go on with this run; asks only what is unanswered."),
+        click.option(
+            "--accept-loss",
+            is_flag=True,
+            help="With --resume: go on without what calls.jsonl has lost, and write that down.",
+        ),
         click.option("--final", is_flag=True, help="With --resume: count what is unanswered as zero; calls nothing."),
         click.option(
             "--max-cost",

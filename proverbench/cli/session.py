@@ -7,18 +7,19 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 
-from proverbench.ask.batching import open_batches
 from proverbench.ask.drive import Driver, Listener
-from proverbench.ask.executors.cluster import RayExecutor
-from proverbench.ask.prepare import Prepared
+from proverbench.ask.executors.spread import RayExecutor
+from proverbench.ask.parts import PreparedRun
 from proverbench.benchmark import benchmark_of
 from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE
 from proverbench.cli.progress import Display
 from proverbench.cli.scores import print_scores
-from proverbench.cli.signals import EXIT_OF_SIGNAL, StopSignals, say_stopped
+from proverbench.cli.signals import EXIT_OF_SIGNAL, say_stopped
+from proverbench.cli.stop_signals import StopSignals
 from proverbench.cli.streams import say
 from proverbench.errors import JournalError
 from proverbench.records import GIVEN, Summary
+from proverbench.run.batches import open_batches
 from proverbench.run.reading import open_calls
 from proverbench.run.spent import spent_of
 
@@ -78,7 +79,7 @@ class Execution:
         spread: Whether calls are made on a Ray cluster.
     """
 
-    def __init__(self, prepared: Prepared, *, resume: Path | None, output: Path | None, spread: bool) -> None:
+    def __init__(self, prepared: PreparedRun, *, resume: Path | None, output: Path | None, spread: bool) -> None:
         self._listener = Listening()
         self._spread = spread
         executor = RayExecutor(say) if spread else None
@@ -201,8 +202,8 @@ class Execution:
         code = self._signals.exit_code
         if code is not None:
             return code
-        told = self._driver.systematic is None
-        return EXIT_COMPLETE if summary.complete and printed and told else EXIT_INCOMPLETE
+        sound = self._driver.systematic is None
+        return EXIT_COMPLETE if summary.complete and printed and sound else EXIT_INCOMPLETE
 
     def _say_why_unanswered(self) -> None:
         """Which calls of this session got no answer, and what was said of them."""

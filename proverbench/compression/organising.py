@@ -71,26 +71,24 @@ def verify(
     from proverbench.compression.collecting import read_task_set
     from proverbench.compression.presenting import render_verification
     from proverbench.compression.receipts import build_parts, load_key, make_receipt
-    from proverbench.compression.verifying import may_sign, verify_bundle
+    from proverbench.compression.verifying import judge_task, may_sign, verify_bundle
 
     if key is not None and not key.is_file():
         raise DataError(f"--key {key}: no such file; make one: compressionbench keygen {key}")
     places = [*task_folders, *task_sets]
     tasks = read_task_set(places) if places else {}
     bundle = read_bundle(file)
+    against = None if key is None else may_sign(judge_task(bundle, list(tasks.values()))[1], isolation_of(unsafe))
+    if against is not None:
+        raise DataError(against)
     outcome = verify_bundle(
         bundle,
         trusted=tasks.values(),
         build_folder=_build_folder(places, bundle.task.sha256),
         isolation=isolation_of(unsafe),
     )
-    private = None
-    if key is not None:
-        against = may_sign(outcome["verifier"]["task_source"], isolation_of(unsafe))
-        if against is not None:
-            raise DataError(against)
-        # Only now, when every process of every stage is gone.
-        private = load_key(key)
+    # The key is opened only now, when every process of every stage is gone.
+    private = None if key is None else load_key(key)
     receipt = make_receipt(build_parts(bundle, outcome, outcome["verifier"]), outcome["verified_at"], private)
     folder = output or file.parent
     folder.mkdir(parents=True, exist_ok=True)

@@ -40,7 +40,7 @@ def verify_bundle(
     Raises:
         StoppedError: If a limit ended it without a verdict, or there is no isolation.
     """
-    task, source, faults = _judge_task(bundle, list(trusted))
+    task, source, faults = judge_task(bundle, list(trusted))
     isolated, kernel_name = "nothing was run", None
     problems = [*bundle.problems, *faults]
     verdict, count, charges = "invalid", None, None
@@ -59,7 +59,7 @@ def verify_bundle(
     }
 
 
-def _judge_task(bundle: Bundle, trusted: list[Task]) -> tuple[Task, str, list[str]]:
+def judge_task(bundle: Bundle, trusted: list[Task]) -> tuple[Task, str, list[str]]:
     """The task that counts, where it comes from, and a fault if the bundle has another."""
     for task in trusted:
         if task.sha256 == bundle.task.sha256:

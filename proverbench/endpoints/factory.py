@@ -87,7 +87,7 @@ def check_endpoints(config: Config, roles: Sequence[str]) -> None:
             faults.append(f"{config.path}: {role}.generation.seed: kind {kind.name!r} knows no seeds; delete it")
     for endpoint in config.endpoints(roles):
         faults += [f"{config.path}: endpoint {endpoint.name!r}: {fault}" for fault in _unsendable(endpoint)]
-        find_kind(endpoint.kind).ready()
+        find_kind(endpoint.kind).require()
     if faults:
         raise ConfigError.of(faults)
 

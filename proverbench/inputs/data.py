@@ -21,9 +21,8 @@ from proverbench.errors import DataError, InvalidReply
 from proverbench.inputs.graded import graded_annotation, read_grade
 from proverbench.protocols.basic_v1 import parse_steps
 from proverbench.records import Annotation, Problem, Proof
-
-PUBLISHED_DOMAINS = ("ugd", "qe")
-EVERYTHING = "all"
+from proverbench.selection import EVERYTHING, parse_shard, shard_of
+from proverbench.shipped import resolve
 
 R = TypeVar("R", bound=Problem)
 
@@ -69,32 +68,6 @@ class Dataset(Generic[R]):
         return list(rows)
 
 
-def parse_shard(text: str) -> tuple[int, int]:
-    """``i/n`` as (i, n), with 1 ≤ i ≤ n.
-
-    Raises:
-        DataError: If it is anything else.
-    """
-    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
-    index, count = (int(match[1]), int(match[2])) if match else (0, 0)
-    if not 1 <= index <= count:
-        raise DataError(f"shard is {text!r}; wanted i/n with i from 1 to n, such as 1/4, and n below a million")
-    return index, count
-
-
-def shard_of(problem_id: str, count: int) -> int:
-    """Which of ``count`` shards a problem is in, 1-based: by the first 8 bytes of its id's SHA-256."""
-    digest = hashlib.sha256(problem_id.encode()).digest()
-    return int.from_bytes(digest[:8], "big") % count + 1
-
-
-def splits(rows: Iterable[Problem]) -> list[str]:
-    """Names of the splits: ``all``, ``ugd`` and ``qe`` always, then other domains as they first appear."""
-    names = dict.fromkeys((EVERYTHING, *PUBLISHED_DOMAINS))
-    names |= dict.fromkeys(row.domain for row in rows if row.domain is not None)
-    return list(names)
-
-
 def derive_problem_id(problem: str) -> str:
     """The id of a problem whose row has none, as the published evaluator derives it."""
     return "amb-p-" + hashlib.sha256(problem.encode()).hexdigest()[:16]
@@ -121,25 +94,25 @@ def load_problems(path: Path | str) -> Dataset[Problem]:
     """Read ProverBench data.
 
     Args:
-        path: A JSONL file, a problem a line (docs/data.md).
+        path: A JSONL file, a problem a line (docs/data.md), or ``shipped:proverbench``.
 
     Raises:
         DataError: Lists every fault of the file, each with its line and field.
     """
-    return _load(Path(path), _problem, "problem_id")
+    return _load(resolve(path, "data"), _problem, "problem_id")
 
 
 def load_proofs(path: Path | str, *, correct_from: float | None = None) -> Dataset[Proof]:
     """Read VerifierBench data.
 
     Args:
-        path: A JSONL file, an annotated or graded proof a line (docs/data.md).
+        path: A JSONL file, an annotated or graded proof a line (docs/data.md), or ``shipped:verifierbench``.
         correct_from: The points from which a proof that was only graded counts as correct; None: 6 of 7, else all.
 
     Raises:
         DataError: Lists every fault of the file, each with its line and field.
     """
-    path = Path(path)
+    path = resolve(path, "data")
     dataset = _load(path, lambda row: _proof(row, correct_from), "proof_id")
     if correct_from is not None:
         _check_correct_from(path, dataset, correct_from)
@@ -296,7 +269,7 @@ def looks_like_proofs(path: Path | str) -> bool:
         DataError: If the file cannot be read.
     """
     marks = ("steps", "annotation", "first_fatal_error_step", "grade", "grades")
-    first = [any(mark in row.data for mark in marks) for row in islice(_Lines(Path(path)), 20)]
+    first = [any(mark in row.data for mark in marks) for row in islice(_Lines(resolve(path, "data")), 20)]
     return sum(first) * 2 > len(first)
 
 

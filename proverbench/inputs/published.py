@@ -16,7 +16,7 @@ import msgspec
 
 from proverbench.benchmark import benchmark_of
 from proverbench.errors import DataError
-from proverbench.inputs.data import EVERYTHING, PUBLISHED_DOMAINS, load_rows
+from proverbench.inputs.data import load_rows
 from proverbench.records import (
     Annotation,
     AttemptLine,
@@ -35,6 +35,7 @@ from proverbench.records import (
 )
 from proverbench.run.journal import now, storable, storable_value
 from proverbench.run.session import Draft
+from proverbench.selection import EVERYTHING, PUBLISHED_DOMAINS
 from proverbench.version import __version__
 
 T = TypeVar("T")

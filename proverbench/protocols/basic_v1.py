@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 from functools import partial
 
 from proverbench.errors import InvalidReply
-from proverbench.protocols.elements import elements
+from proverbench.protocols.elements import tags
 from proverbench.protocols.protocol import Protocol, Slots
 from proverbench.records import LEVEL_SCORES, Verdict
 
@@ -57,6 +57,10 @@ _STEP_TAIL_REVERSED = re.compile(
     re.IGNORECASE,
 )
 _INDEX = re.compile(rf"-?\d{{1,{MAX_INDEX_DIGITS}}}+")
+_PLAIN_VERDICT = re.compile(
+    "".join(rf"[^<]*+<{name}>([^<]*+)</{name}>" for name in FIELDS) + "[^<]*+",
+)
+"""Verdicts as they are asked for, with no other ``<`` in the reply: what the rules find there takes one look."""
 _LEVEL = re.compile(r"<level\s*+>\s*+(\w++)\s*+</level\s*+>", re.IGNORECASE)
 
 
@@ -121,7 +125,11 @@ def parse_verdict(text: str, n_steps: int) -> Verdict:
             or ``index_out_of_range``; the first that applies, fields in the order of :data:`FIELDS`.
     """
     answer = answer_text(text)
-    assessment, errors, index = (_only_field(answer, name) for name in FIELDS)
+    plain = _PLAIN_VERDICT.fullmatch(answer)
+    if plain is not None:
+        assessment, errors, index = (field.strip() for field in plain.groups())
+    else:
+        assessment, errors, index = (_only_field(answer, name) for name in FIELDS)
     if not assessment:
         raise InvalidReply("empty_assessment")
     return Verdict(first_error_step=_index(index, n_steps), assessment=assessment, errors=errors)
@@ -171,18 +179,25 @@ def _without_tail(piece: str) -> str:
 
 def _only_field(answer: str, name: str) -> str:
     """The stripped content of the one ``<name>`` element in ``answer``."""
-    contents = elements(answer, name)
-    content = next(contents, None)
-    if content is None:
+    opening, closing = tags(name)
+    start = opening.search(answer)
+    end = None if start is None else closing.search(answer, start.end())
+    if start is None or end is None:
         raise InvalidReply(f"missing:{name}")
-    if next(contents, None) is not None:
+    again = opening.search(answer, end.end())
+    if again is not None and closing.search(answer, again.end()) is not None:
         raise InvalidReply(f"duplicate:{name}")
-    return content
+    return answer[start.end() : end.start()].strip()
 
 
 def _index(field: str, n_steps: int) -> int:
     if not _INDEX.fullmatch(field):
         raise InvalidReply("bad_index")
+    if len(field) < 5 and field.isascii():
+        value = int(field)
+        if -1 <= value < n_steps:
+            return value
+        raise InvalidReply("index_out_of_range")
     negative = field.startswith("-")
     # Digits of any script. int() of the whole could be refused: its limit is a setting of the interpreter.
     digits = "".join(str(unicodedata.decimal(digit)) for digit in field.removeprefix("-")).lstrip("0") or "0"

@@ -20,7 +20,8 @@ _JSON_TOKEN = re.compile(
 
 
 @lru_cache
-def _tags(name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def tags(name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What opens and what closes an element of that name."""
     escaped = re.escape(name)
     return (
         re.compile(rf"<{escaped}\s*+>", re.IGNORECASE),
@@ -33,7 +34,7 @@ def elements(text: str, name: str) -> Iterator[str]:
 
     ``name`` is found in any case; nothing but white space may follow it in the opening tag.
     """
-    opening, closing = _tags(name)
+    opening, closing = tags(name)
     position = 0
     while (start := opening.search(text, position)) and (end := closing.search(text, start.end())):
         yield text[start.end() : end.start()].strip()

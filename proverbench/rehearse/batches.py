@@ -62,7 +62,7 @@ class _Batch:
         return sum(item.state == state for item in self.items)
 
 
-class BatchDesk:
+class PlayedBatches:
     """All batches and files of one server.
 
     Args:

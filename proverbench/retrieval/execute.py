@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from proverbench.cli.signals import StopSignals
+from proverbench.cli.stop_signals import StopSignals
 from proverbench.errors import ConfigError, RunMismatchError
 from proverbench.retrieval.folder import MANIFEST, RetrievalRun, as_first_written, create_run, queries_bytes
 from proverbench.retrieval.prepare import DataOptions, Prepared, prepare

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 
 from proverbench.errors import InvalidReply
-from proverbench.inputs.data import EVERYTHING, splits
 from proverbench.metrics.arrays import ArrayBuilder, JudgmentArrays
 from proverbench.metrics.scores import scores, undefined
 from proverbench.metrics.uncertainty import split_uncertainty
@@ -31,6 +30,7 @@ from proverbench.records import (
 )
 from proverbench.run.extent import ROLES
 from proverbench.run.sources import Sources
+from proverbench.selection import EVERYTHING, splits
 from proverbench.spending.usage import NO_USAGE, Usage, normalise_usage
 from proverbench.unseen import unseen
 from proverbench.version import SCORED_BY

@@ -68,6 +68,12 @@ class RunFolder:
             raise KeyError(item)
         return self.sources.rows[place]
 
+    @property
+    def seal(self) -> str:
+        """``LINES:HEAD`` of calls.jsonl, as `verify-run` prints it."""
+        checker = self.sources.ledger.checker
+        return f"{checker.lines}:{checker.place.head}"
+
     def records(self) -> Iterator[ProofRecord]:
         """Every expected record, in data order then sample; built as they are taken."""
         return build_records(self.sources)

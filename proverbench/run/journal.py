@@ -17,31 +17,41 @@ import re
 import socket
 import weakref
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import msgspec
 
 from proverbench.errors import JournalError
 from proverbench.lines import LineBuffer
-from proverbench.records import CallKey, CallLine, Facts, FinalLine, Line, Role, SessionLine
+from proverbench.records import CallKey, CallLine, Facts, FinalLine, Line, LossLine, Role, SessionLine
 from proverbench.run.extent import ROLES, Plan
 from proverbench.run.regular import open_regular
+from proverbench.run.seal import START, Checker, Place, SealFile, is_intact, place_of, sealed
 
 CALLS = "calls.jsonl"
+SEAL = "seal.json"
 LOCK = ".lock"
 SYNC_INTERVAL_S = 1.0
 _CHUNK = 1 << 20
+_BLOCK = 1 << 18
+"""So much is read at once where one call after another is wanted."""
 _MAX_DEPTH = 32
+_MOST_FAULTS = 20
+"""So many faults of a file are named."""
+_KEY = re.compile(
+    rb'"role":"(\w{1,20})","id":"((?:[^"\\]|\\.){1,200})"(?:,"sample":(\d{1,9}))?(?:,"repeat":(\d{1,9}))?'
+)
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 _INT_RANGE = range(-(1 << 63), 1 << 64)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+T = TypeVar("T")
 _decode_line = msgspec.json.Decoder(Line).decode
 _decode_facts = msgspec.json.Decoder(Facts).decode
 _encode = msgspec.json.Encoder().encode
@@ -110,6 +120,15 @@ def _exact(line: CallLine, text: str, as_base64: str | None) -> str:
         ) from None
 
 
+def call_named_in(raw: bytes) -> str:
+    """Which call a line is about, as far as it can still be read: ``(verifier/p1/0/2)``, with a blank before it."""
+    match = _KEY.search(raw)
+    if match is None:
+        return ""
+    role, item, sample, repeat = (part.decode("utf-8", "replace") if part else "0" for part in match.groups())
+    return f" ({role}/{item}/{sample}/{repeat})"
+
+
 def try_lock(fd: int) -> bool:
     """Lock an open file for this process, unless another has it; closing the file frees it."""
     try:
@@ -132,8 +151,8 @@ class Ledger:
         self.plan = plan
         self.end = 0
         """Where the first line begins that is not taken into account yet."""
-        self.n_lines = 0
-        """Lines taken into account."""
+        self.checker = Checker()
+        """Looks at the seals of the lines that are taken into account."""
         self._offsets: dict[Role, array[int]] = {role: array("q", [self._OPEN]) * plan.size(role) for role in ROLES}
 
     def offset(self, role: Role, number: int) -> int | None:
@@ -161,6 +180,11 @@ class Ledger:
         if number is not None and self._offsets[key.role][number] < 0:
             self._offsets[key.role][number] = self._CLOSED
 
+    @property
+    def n_lines(self) -> int:
+        """Lines taken into account."""
+        return self.checker.lines
+
     def any_closed(self) -> bool:
         """True when ``--final`` closed a call that has no answer since."""
         return any(self._CLOSED in offsets for offsets in self._offsets.values())
@@ -185,6 +209,13 @@ class CallsReader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._block = (0, b"")
+        """What :meth:`call_at` read last, and its offset."""
+        self._next = -1
+        """Offset behind the latest line that it read."""
+        self._lost: set[int] = set()
+        self._examined = 0
+        """Where the first line begins that was not looked at."""
         try:
             self._fd = open_regular(path, os.O_RDONLY)
         except FileNotFoundError:
@@ -215,10 +246,9 @@ class CallsReader:
             JournalError: If a line is no such line; names its number.
         """
         for number, (offset, raw) in enumerate(self.raw_lines(start), start=lines_before + 1):
-            try:
-                yield offset, _decode_line(raw)
-            except (msgspec.DecodeError, UnicodeDecodeError) as exc:
-                raise self._damaged(number, exc) from exc
+            line = self._decoded(number, raw, _decode_line)
+            if line is not None:
+                yield offset, line
 
     def facts(self) -> Iterator[Facts]:
         """Every whole line without the texts of calls, several times quicker than :meth:`lines`.
@@ -227,29 +257,49 @@ class CallsReader:
             JournalError: If a line is no such line; names its number.
         """
         for number, (_, raw) in enumerate(self.raw_lines(), start=1):
-            try:
-                yield _decode_facts(raw)
-            except (msgspec.DecodeError, UnicodeDecodeError) as exc:
-                raise self._damaged(number, exc) from exc
+            line = self._decoded(number, raw, _decode_facts)
+            if line is not None:
+                yield line
+
+    def _decoded(self, number: int, raw: bytes, decode: Callable[[bytes], T]) -> T | None:
+        """A line, or None where its loss was accepted."""
+        if number in self._lost:
+            return None
+        try:
+            if is_intact(raw):
+                return decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass
+        self._examine(Checker(self.kept()), 0, lambda offset, raw: decode(raw))  # raises, unless it was accepted
+        return None
 
     def call_at(self, offset: int) -> CallLine:
         """The call line that begins at ``offset``."""
-        size = 16 << 10
-        while True:
-            raw = os.pread(self._fd, size, offset)
-            end = raw.find(b"\n")
-            if end >= 0:
-                break
-            if len(raw) < size:
-                raise JournalError(f"{self.path}: no whole line at byte {offset}; the file was changed meanwhile")
-            size *= 4
         try:
-            line = _decode_line(raw[:end])
+            line = _decode_line(self._line_at(offset))
         except (msgspec.DecodeError, UnicodeDecodeError):
             line = None
         if not isinstance(line, CallLine):
             raise JournalError(f"{self.path}: no call at byte {offset}; the file was changed meanwhile")
         return line
+
+    def _line_at(self, offset: int) -> bytes:
+        """The line that begins at ``offset``; calls that stand one behind the other are read many at a time."""
+        start, block = self._block
+        at = offset - start
+        if 0 <= at < len(block) and (end := block.find(b"\n", at)) >= 0:
+            self._next = start + end + 1
+            return block[at:end]
+        size = _BLOCK if offset == self._next else 16 << 10
+        while True:
+            raw = os.pread(self._fd, size, offset)
+            end = raw.find(b"\n")
+            if end >= 0:
+                self._block, self._next = (offset, raw), offset + end + 1
+                return raw[:end]
+            if len(raw) < size:
+                raise JournalError(f"{self.path}: no whole line at byte {offset}; the file was changed meanwhile")
+            size *= 4
 
     def ledger(self, plan: Plan) -> Ledger:
         """The state of every call of ``plan``.
@@ -267,25 +317,89 @@ class CallsReader:
         Raises:
             JournalError: If a line is damaged; names its number.
         """
-        for offset, raw in self.raw_lines(ledger.end):
-            try:
-                line = _decode_line(raw)
-                if isinstance(line, CallLine):
-                    ledger.answer(line.key, offset)
-                elif isinstance(line, SessionLine) and line.event == "start":
-                    ledger.reopen()
-                elif isinstance(line, FinalLine):
-                    for key in [CallKey.parse(text) for text in line.keys]:
-                        ledger.close(key)
-            except ValueError as exc:  # so are msgspec's and Unicode's
-                raise self._damaged(ledger.n_lines + 1, exc) from exc
-            ledger.n_lines += 1
-            ledger.end = offset + len(raw) + 1
+        checker = ledger.checker
+        checker.expect(self.kept())
+        try:
+            self._examine(checker, ledger.end, lambda offset, raw: _take_in(ledger, offset, raw))
+        finally:
+            ledger.end = self._examined
 
-    def _damaged(self, number: int, exc: Exception) -> JournalError:
+    def examine(self) -> Checker:
+        """Look at every line, without raising what is found.
+
+        Returns:
+            A checker that has seen them; lines that are no lines of a run's calls are among its faults.
+        """
+        checker = Checker(self.kept())
+        with contextlib.suppress(JournalError):
+            self._examine(checker, 0, lambda offset, raw: _decode_line(raw))
+        return checker
+
+    @property
+    def lost(self) -> list[int]:
+        """Lines that cannot be used, from 1, as far as they were looked at."""
+        return sorted(self._lost)
+
+    def _examine(self, checker: Checker, start: int, take_in: Callable[[int, bytes], object]) -> None:
+        """Look at lines, and take in those that can be used.
+
+        Raises:
+            JournalError: If something is wrong that nobody has accepted; names every line.
+        """
+        known = len(checker.faults)
+        named: dict[int, str] = {}
+        self._examined = start
+        for offset, raw in self.raw_lines(start):
+            usable = checker.feed(raw)
+            if usable:
+                try:
+                    take_in(offset, raw)
+                except ValueError as exc:  # so are msgspec's and Unicode's
+                    checker.refuse(f"is not a line of a run's calls ({exc})")
+                    usable = False
+            if not usable:
+                self._lost.add(checker.lines)
+            if len(checker.faults) > known:
+                known = len(checker.faults)
+                named[checker.lines] = call_named_in(raw)
+            self._examined = offset + len(raw) + 1
+        faults = checker.end()
+        if faults and not checker.lines:
+            raise self._damaged([f"it is missing or empty; {SEAL} counts {faults[0].missing} lines"])
+        if faults:
+            raise self._damaged(
+                [f"{self.path}:{fault.line}{named.get(fault.line, '')} {fault.what}" for fault in faults]
+            )
+
+    def kept(self) -> SealFile | None:
+        """What seal.json says; None where there is none.
+
+        Raises:
+            JournalError: If it cannot be read.
+        """
+        file = self.path.with_name(SEAL)
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=SealFile)
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            raise JournalError(f"cannot read {file}: {exc.strerror}") from exc
+        except msgspec.DecodeError as exc:
+            raise JournalError(
+                f"{file}: is damaged ({exc}); put it back, or remove it to go by the lines alone"
+            ) from exc
+
+    def _damaged(self, faults: Sequence[str]) -> JournalError:
+        shown = [*faults[:_MOST_FAULTS], *([f"and {len(faults) - _MOST_FAULTS} more"] * (len(faults) > _MOST_FAULTS))]
         return JournalError(
-            f"{self.path}:{number}: not a line of a run's calls ({exc}). The other lines are untouched; "
-            "move this line out of the file to go on, its call will be asked again"
+            "\n".join(
+                [
+                    f"{self.path} is not what was written:",
+                    *(f"  {fault}" for fault in shown),
+                    f"Put a whole copy of it back. Or go on with what is left: proverbench score {self.path.parent} "
+                    "--accept-loss writes down what is lost, and --resume can then ask those calls again",
+                ]
+            )
         )
 
     def close(self) -> None:
@@ -301,6 +415,17 @@ class CallsReader:
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _take_in(ledger: Ledger, offset: int, raw: bytes) -> None:
+    line = _decode_line(raw)
+    if isinstance(line, CallLine):
+        ledger.answer(line.key, offset)
+    elif isinstance(line, SessionLine) and line.event == "start":
+        ledger.reopen()
+    elif isinstance(line, FinalLine):
+        for key in [CallKey.parse(text) for text in line.keys]:
+            ledger.close(key)
 
 
 class RunLock:
@@ -358,6 +483,14 @@ class RunLock:
             return os.path.samestat(os.fstat(self._fd), os.stat(self.path))
         except FileNotFoundError:
             return False
+
+    def __enter__(self) -> "RunLock":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
 
     def release(self) -> None:
         """Remove the lock file and give the lock back."""
@@ -439,7 +572,7 @@ class LineFile:
                 os.close(self._fd)
                 raise
         self._synced = self._end
-        self._sync_fault: OSError | None = None
+        self._sync_fault: OSError | JournalError | None = None
         self._closing = asyncio.Event()
         self._syncing: asyncio.Task[None] | None = None
 
@@ -478,11 +611,19 @@ class LineFile:
                 return
             end = self._end
             try:
-                await asyncio.to_thread(os.fsync, self._fd)
-            except OSError as exc:
+                await asyncio.to_thread(self._sync_now, self._mark())
+            except (OSError, JournalError) as exc:
                 self._sync_fault = exc
             else:
                 self._synced = end
+
+    def _mark(self) -> object:
+        """What :meth:`_sync_now` is to know of the present moment."""
+        return None
+
+    def _sync_now(self, mark: object) -> None:
+        """Bring what is written to the disk itself; may run in a thread."""
+        os.fsync(self._fd)
 
     async def sync(self) -> None:
         """Wait until all that was appended is on the disk itself.
@@ -495,8 +636,8 @@ class LineFile:
             if self._sync_fault is not None:
                 raise self._sync_fault
             try:
-                await asyncio.to_thread(os.fsync, self._fd)
-            except OSError as exc:
+                await asyncio.to_thread(self._sync_now, self._mark())
+            except (OSError, JournalError) as exc:
                 self._sync_fault = exc
                 raise
         self._synced = max(self._synced, end)
@@ -520,19 +661,22 @@ class LineFile:
         """
         if self._fd < 0:
             return
-        fd, self._fd = self._fd, -1
         with disk(self.path):
             try:
                 if self._sync_fault is not None:
                     raise self._sync_fault
                 if self._synced < self._end:
-                    os.fsync(fd)
+                    self._sync_now(self._mark())
             finally:
+                fd, self._fd = self._fd, -1
                 os.close(fd)
 
 
 class Journal(LineFile):
-    """The one writer of a run's calls.jsonl.
+    """The one writer of a run's calls.jsonl; every line gets its seal (seal.py).
+
+    After each sync seal.json says how far the file had come. A file that was moved, replaced or deleted meanwhile is
+    saved elsewhere, and nothing more is written.
 
     Args:
         folder: The run's folder; the caller holds its :class:`RunLock`.
@@ -543,6 +687,8 @@ class Journal(LineFile):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder / CALLS)
+        self._place: Place | None = None
+        """Where the chain is; found out when it is first wanted."""
 
     def append(self, line: Line) -> int:
         """Append a whole line; returns its offset.
@@ -550,7 +696,129 @@ class Journal(LineFile):
         Raises:
             JournalError: If the disk refuses it; what was written before is whole.
         """
-        return self.append_raw(_encode(line) + b"\n")
+        return self.append_sealed(*sealed(_encode(line), self._where()))
+
+    def append_sealed(self, raw: bytes, place: Place) -> int:
+        """Append a line that has its seal already; returns its offset.
+
+        Raises:
+            JournalError: If the disk refuses it.
+        """
+        offset = self.append_raw(raw + b"\n")
+        self._place = place
+        return offset
+
+    def _where(self) -> Place:
+        if self._place is None:
+            with disk(self.path):
+                self._place = _place_at_end(self._fd, self._end)
+        return self._place
+
+    def _mark(self) -> object:
+        return self._end, self._where()
+
+    def _sync_now(self, mark: object) -> None:
+        super()._sync_now(mark)
+        end, place = cast("tuple[int, Place]", mark)
+        self._refuse_if_moved(end)
+        with contextlib.suppress(JournalError):  # an older seal.json is true too
+            write_seal(self.path.parent, place)
+
+    def _refuse_if_moved(self, end: int) -> None:
+        """Make sure that the file that is written is still the one at its path.
+
+        Raises:
+            JournalError: Otherwise; says where its content is saved.
+        """
+        mine = os.fstat(self._fd)
+        try:
+            in_place = os.path.samestat(mine, self.path.stat())
+        except (FileNotFoundError, NotADirectoryError):
+            in_place = False
+        if mine.st_size < end:
+            raise JournalError(
+                f"{self.path} was cut while it was written: it has {mine.st_size:,} bytes, and {end:,} were "
+                "written. Find out what shortened it; --resume asks again what is lost"
+            )
+        if not in_place:
+            saved = self._save_elsewhere()
+            raise JournalError(
+                f"{self.path} was moved, replaced or deleted while it was written. All that was in it is saved in "
+                f"{saved}; move it back to {self.path}, then resume"
+            )
+
+    def _save_elsewhere(self) -> Path:
+        folder, stem = self.path.parent, "calls.rescued"
+        if not folder.is_dir():
+            folder, stem = folder.parent, f"{folder.name}.{stem}"
+        number, target = 1, folder / f"{stem}.jsonl"
+        while target.exists():
+            number += 1
+            target = folder / f"{stem}-{number}.jsonl"
+        with replacing(target) as file:
+            at = 0
+            while chunk := os.pread(self._fd, _CHUNK, at):
+                file.write(chunk)
+                at += len(chunk)
+        return target
+
+
+def _place_at_end(fd: int, end: int) -> Place:
+    """Where the chain of a file of ``end`` bytes is."""
+    if end == 0:
+        return START
+    begin = max(0, end - _CHUNK)
+    tail = os.pread(fd, end - 1 - begin, begin)
+    cut = tail.rfind(b"\n")
+    last = place_of(tail[cut + 1 :]) if cut >= 0 or begin == 0 else None
+    if last is not None:
+        return last
+    checker, buffer, at = Checker(), LineBuffer(), 0
+    while at < end and (chunk := os.pread(fd, min(_CHUNK, end - at), at)):
+        at += len(chunk)
+        for raw in buffer.feed(chunk):
+            checker.feed(raw)
+    return checker.place
+
+
+def write_seal(folder: Path, place: Place) -> None:
+    """Say in seal.json how far a calls.jsonl has come.
+
+    Raises:
+        JournalError: If the disk refuses it.
+    """
+    write_whole(folder / SEAL, _encode(SealFile(place.number, place.head)) + b"\n")
+
+
+def accept_loss(folder: Path) -> LossLine | None:
+    """Write down what a calls.jsonl has lost, so that the run can go on without it.
+
+    Args:
+        folder: The run's folder; the caller holds its :class:`RunLock`.
+
+    Returns:
+        The line that says so; None where nothing is lost.
+
+    Raises:
+        JournalError: If the disk refuses it.
+    """
+    journal = Journal(folder)
+    try:
+        with CallsReader(folder / CALLS) as reader:
+            checker = reader.examine()
+            faults = checker.end()
+            if not faults:
+                return None
+            loss = LossLine(
+                at=now(),
+                lines=reader.lost,
+                missing=sum(fault.missing for fault in faults),
+                faults=[f"line {fault.line} {fault.what}" for fault in faults],
+            )
+        journal.append_sealed(*checker.loss_line(lambda _: _encode(loss)))
+    finally:
+        journal.close()
+    return loss
 
 
 def sync_folder(folder: Path) -> None:
@@ -601,9 +869,12 @@ def write_lines(folder: Path, lines: Iterable[Line]) -> None:
     Raises:
         JournalError: If the disk refuses it.
     """
+    place = START
     with replacing(folder / CALLS) as file:
         for line in lines:
-            file.write(_encode(line) + b"\n")
+            raw, place = sealed(_encode(line), place)
+            file.write(raw + b"\n")
+    write_seal(folder, place)
 
 
 @contextlib.contextmanager

@@ -4,15 +4,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from proverbench.ask.batching import open_batches
 from proverbench.benchmark import benchmark_of
 from proverbench.errors import JournalError, RunMismatchError
-from proverbench.inputs.data import parse_shard
 from proverbench.records import Extent, FinalLine, Line, Row, ShardPlace
+from proverbench.run.batches import open_batches
 from proverbench.run.extent import ROLES
 from proverbench.run.journal import now, writer
 from proverbench.run.session import Draft, identity_differences
 from proverbench.run.sources import SHARDS, Sources
+from proverbench.selection import parse_shard
 
 PER_PROCESS = ("concurrency", "max_cost_usd", "max_tokens_total")
 """Settings of a run's operation that each shard has a part of."""
@@ -104,12 +104,25 @@ class Shards:
             identity=first.manifest.identity,
             extent=_unsplit(first.manifest.extent, len(rows)),
             # What one process of several might spend and keep in flight limits no process that goes on with the whole.
-            operation=first.manifest.operation | dict.fromkeys(PER_PROCESS),
+            operation=first.manifest.operation | dict.fromkeys(PER_PROCESS) | {"merged": self._parts()},
             rows=[rows[position] for position in sorted(rows)],
             templates=first.templates,
             lines=self._lines(),
             format_version=first.manifest.format_version,
         )
+
+    def _parts(self) -> list[dict[str, str | int | None]]:
+        """What the whole was made of: each shard with its seal, which was checked when it was opened."""
+        checkers = [(sources.manifest, sources.ledger.checker) for sources in self._open]
+        return [
+            {
+                "shard": manifest.extent.shard,
+                "run_id": manifest.run_id,
+                "lines": checker.lines,
+                "head": checker.place.head,
+            }
+            for manifest, checker in checkers
+        ]
 
     def _lines(self) -> Iterator[Line]:
         """Everything that happened, shard after shard.

@@ -21,12 +21,19 @@ COLUMNS: dict[str, str] = {
     "closed_unanswered": "Int64",
     "data_sha256": "string",
     "run_id": "string",
+    "seal": "string",
 }
 """Columns that name it in tables, and their types."""
 
 
-def provenance(manifest: Manifest, summary: Summary) -> dict[str, Any]:
-    """The values of :data:`COLUMNS` for a run; None where there is none, as of the policy of labelled proofs."""
+def provenance(manifest: Manifest, summary: Summary, *, seal: str | None = None) -> dict[str, Any]:
+    """The values of :data:`COLUMNS` for a run; None where there is none, as of the policy of labelled proofs.
+
+    Args:
+        manifest: What was asked.
+        summary: What came of it.
+        seal: ``LINES:HEAD`` of the replies (docs/run-format.md, "Seals").
+    """
     identity, extent = manifest.identity, manifest.extent
     benchmark = benchmark_of(identity.task)
     return {
@@ -44,6 +51,7 @@ def provenance(manifest: Manifest, summary: Summary) -> dict[str, Any]:
         "closed_unanswered": summary.closed_unanswered,
         "data_sha256": identity.data_sha256,
         "run_id": manifest.run_id,
+        "seal": seal,
     }
 
 

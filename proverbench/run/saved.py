@@ -89,7 +89,7 @@ def call_cost(run: RunFolder) -> Cost | None:
 
     spent = spent_of(run.sources).budget.roles
     asked = {role: spent[role] for role in ("policy", "verifier") if role in spent}
-    if not all(spending.told for spending in asked.values()):
+    if not all(spending.calls_with_usage for spending in asked.values()):
         return None
     dollars = {role: spending.known for role, spending in asked.items()}
     priced = not any(known.at_least for known in dollars.values())
@@ -97,7 +97,7 @@ def call_cost(run: RunFolder) -> Cost | None:
     in_tokens = {role: float(spending.usage.total) for role, spending in asked.items()}
     for unit, totals in (("USD", in_dollars), ("tokens", in_tokens)):
         if any(totals.values()):
-            means = {role: total / asked[role].told for role, total in totals.items()}
+            means = {role: total / asked[role].calls_with_usage for role, total in totals.items()}
             return Cost(unit=unit, per_proof=means.get("policy", 0.0), per_judgment=means.get("verifier", 0.0))
     return None
 

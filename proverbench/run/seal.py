@@ -84,6 +84,12 @@ def _parts(raw: bytes) -> _Parts | None:
     return _Parts(body, _sum(body, place) == int(match[2], 16), place)
 
 
+def is_intact(raw: bytes) -> bool:
+    """Whether a line is as its seal says; True of one that has none."""
+    parts = _parts(raw)
+    return parts is None or parts.intact
+
+
 def place_of(raw: bytes) -> Place | None:
     """What the seal of an intact line says; None where a line has none, or is damaged."""
     parts = _parts(raw)
@@ -129,6 +135,16 @@ class Checker:
         """What the next line follows; None behind unsealed lines, until it is wanted."""
         self._free: int | None = None
         """A line of this number need not follow: the one before it is faulty, and that is known."""
+
+    def expect(self, kept: SealFile | None) -> None:
+        """Take in a newer seal.json, before the lines that it counts are looked at."""
+        if kept is not None and (self._kept is None or kept.lines > self._kept.lines):
+            self._kept = kept
+            self._met = kept == SealFile(self.place.number, self.place.head) or kept.lines <= self.place.number
+
+    def refuse(self, what: str) -> None:
+        """The line that was looked at last cannot be used, for a reason that its seal does not show."""
+        self.faults.append(Fault(self.lines, what))
 
     def feed(self, raw: bytes) -> bool:
         """Look at the next whole line, given without its ``\\n``.

@@ -29,7 +29,7 @@ from proverbench.records import (
     SessionLine,
     ShardPlace,
 )
-from proverbench.run.journal import CALLS, LOCK, Journal, RunLock, disk, now, write_lines, write_whole
+from proverbench.run.journal import CALLS, LOCK, SEAL, Journal, RunLock, disk, now, write_lines, write_whole
 from proverbench.run.reading import open_calls
 from proverbench.run.sources import (
     FORMAT_VERSION,
@@ -302,7 +302,7 @@ def refuse_taken(path: Path) -> None:
         raise RunMismatchError(f"{path} is no folder; give another --output")
     with disk(path):
         names = {entry.name.removesuffix(".tmp") for entry in path.iterdir()}
-    if names - {PROMPTS, INPUTS, CALLS, LOCK, MANIFEST} or (path / MANIFEST).exists():
+    if names - {PROMPTS, INPUTS, CALLS, SEAL, LOCK, MANIFEST} or (path / MANIFEST).exists():
         raise RunMismatchError(f"{path} exists and is not empty; give another --output, or --resume {path}")
 
 

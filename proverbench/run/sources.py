@@ -108,8 +108,37 @@ class Sources:
             JournalError: If a line of calls.jsonl is damaged; names its number.
         """
         if self._ledger is None:
-            self._ledger = self.calls.ledger(self.plan)
+            ledger = self.calls.ledger(self.plan)
+            self._refuse_shrunk(ledger)
+            self._ledger = ledger
         return self._ledger
+
+    def _refuse_shrunk(self, ledger: Ledger) -> None:
+        """What no seal shows, of a run of an older version: that calls are gone which the summary counts."""
+        if ledger.checker.unsealed < ledger.checker.lines or self.calls.kept() is not None:
+            return
+        try:
+            summary = msgspec.json.decode((self.path / SUMMARY).read_bytes(), type=_Counted)
+        except (OSError, msgspec.DecodeError):
+            return  # nothing is known of what there was
+        if summary.run_id != self.manifest.run_id:
+            return  # it is of the run before it grew
+        faults = [
+            f"  {role}: {SUMMARY} counts {usage.calls:,} answered calls, {CALLS} has {ledger.count(role):,}"
+            for role, usage in summary.usage.items()
+            if self.plan.size(role) and ledger.count(role) < usage.calls
+        ]
+        if faults:
+            raise JournalError(
+                "\n".join(
+                    [
+                        f"{self.path / CALLS} lacks calls that were answered:",
+                        *faults,
+                        f"Put a whole copy of it back. Or go on with what is left: proverbench score {self.path} "
+                        "--accept-loss writes down what is lost, and --resume can then ask those calls again",
+                    ]
+                )
+            )
 
     def _read_parts(self) -> None:
         path = self.path
@@ -155,6 +184,17 @@ class Sources:
         """Close the files."""
         self.calls.close()
         self.rows.close()
+
+
+class _CountedCalls(msgspec.Struct):
+    calls: int
+
+
+class _Counted(msgspec.Struct):
+    """What a summary says of how many calls were answered."""
+
+    run_id: str
+    usage: dict[Role, _CountedCalls]
 
 
 def read_manifest(path: Path) -> Manifest:

@@ -172,7 +172,7 @@ class LoadedRun:
     @cached_property
     def scores(self) -> pd.DataFrame:
         """One row for each split and metric, with all that defends it; only complete splits have any."""
-        return _frame(SCORES, _scores(self.manifest, self.scored))
+        return _frame(SCORES, _scores(self.manifest, self.scored, self.folder.seal))
 
     @cached_property
     def proofs(self) -> pd.DataFrame:
@@ -227,8 +227,8 @@ def _frame(columns: Mapping[str, str], rows: Iterator[dict[str, Any]]) -> pd.Dat
     return pd.DataFrame(kept, dtype=object).astype(dict(columns))
 
 
-def _scores(manifest: Manifest, scored: Scored) -> Iterator[dict[str, Any]]:
-    beside = provenance(manifest, scored.summary)
+def _scores(manifest: Manifest, scored: Scored, seal: str) -> Iterator[dict[str, Any]]:
+    beside = provenance(manifest, scored.summary, seal=seal)
     for split, part in scored.summary.splits.items():
         if part.metrics is None:
             continue

@@ -60,9 +60,11 @@ class Spent:
             ]
             known = [forecast for forecast in forecasts if forecast is not None]
             cost, expected = str(self.budget.cost), Cost(sum(forecast.usd for forecast in known))
-            asked = [(wanted.get(role, s.calls) - s.calls, s) for role, s in self.budget.roles.items() if s.told]
-            if known and all(s.told >= LEARNT_FROM for _, s in asked):
-                widths = (half_width(s.sd_usd, max(0, more), s.told) for more, s in asked)
+            asked = [
+                (wanted.get(role, s.calls) - s.calls, s) for role, s in self.budget.roles.items() if s.calls_with_usage
+            ]
+            if known and all(s.calls_with_usage >= LEARNT_FROM for _, s in asked):
+                widths = (half_width(s.sd_usd, max(0, more), s.calls_with_usage) for more, s in asked)
                 words.append(f"{cost}, about {shown(expected, widths)} in all")
             else:
                 words.append(f"{cost}, about ${expected.usd:.2f} in all" if known else cost)

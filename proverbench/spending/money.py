@@ -96,7 +96,7 @@ class Spending:
     prices: Prices | None = None
     calls: int = 0
     """Answered calls."""
-    untold: int = 0
+    calls_without_usage: int = 0
     """Of these, calls whose usage the provider did not tell."""
     doubtful: int = 0
     """Calls and broken replies whose usage is at least what was told, or was not told for what came."""
@@ -120,7 +120,7 @@ class Spending:
         """
         self.calls += 1
         self.abandoned += abandoned
-        self.untold += usage is None
+        self.calls_without_usage += usage is None
         if usage is not None:
             self.doubtful += not usage.known
             self.usage += usage
@@ -148,7 +148,7 @@ class Spending:
         return Spending(
             self.prices,
             self.calls + other.calls,
-            self.untold + other.untold,
+            self.calls_without_usage + other.calls_without_usage,
             self.doubtful + other.doubtful,
             self.abandoned + other.abandoned,
             self.usage + other.usage,
@@ -160,7 +160,7 @@ class Spending:
     @property
     def uncertain(self) -> bool:
         """Whether more may have been used than is known."""
-        return self.untold > 0 or self.doubtful > 0 or self.abandoned > 0
+        return self.calls_without_usage > 0 or self.doubtful > 0 or self.abandoned > 0
 
     @property
     def cost(self) -> Cost:
@@ -170,9 +170,9 @@ class Spending:
         return self.known + Cost(0.0, at_least=self.uncertain)
 
     @property
-    def told(self) -> int:
+    def calls_with_usage(self) -> int:
         """Answered calls whose usage is known."""
-        return self.calls - self.untold
+        return self.calls - self.calls_without_usage
 
     @property
     def known(self) -> Cost:
@@ -185,16 +185,16 @@ class Spending:
     @property
     def sd_usd(self) -> float:
         """Standard deviation of what a call cost, in US dollars; 0 of fewer than two."""
-        if self.told < 2:
+        if self.calls_with_usage < 2:
             return 0.0
         total = cost(self.usage, self.prices).usd
-        return math.sqrt(max(0.0, self.squares - total * total / self.told) / (self.told - 1))
+        return math.sqrt(max(0.0, self.squares - total * total / self.calls_with_usage) / (self.calls_with_usage - 1))
 
     def forecast(self, calls_wanted: int) -> Cost | None:
         """The cost when ``calls_wanted`` calls are answered, if the rest cost as much on average; None before any."""
-        if not self.told:
+        if not self.calls_with_usage:
             return None
-        return Cost(self.known.usd / self.told * max(calls_wanted, self.calls), at_least=self.cost.at_least)
+        return Cost(self.known.usd / self.calls_with_usage * max(calls_wanted, self.calls), at_least=self.cost.at_least)
 
 
 @dataclass(slots=True)

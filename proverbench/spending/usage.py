@@ -95,6 +95,8 @@ def normalise_usage(raw: dict[str, Any] | None) -> Usage | None:
     """
     if not isinstance(raw, dict):
         return None
+    if len(raw) == 3 and (plain := _plain(raw)) is not None:
+        return plain
     prompt, output = _count(raw.get("prompt_tokens")), _count(raw.get("completion_tokens"))
     total = _count(raw.get("total_tokens"))
     written = 0
@@ -107,6 +109,14 @@ def normalise_usage(raw: dict[str, Any] | None) -> Usage | None:
     if prompt is None and output is None and total is None:
         return None
     return _reconciled(raw, prompt, output, total, written)
+
+
+def _plain(raw: dict[str, Any]) -> Usage | None:
+    """The counts of the plainest form, which needs no reconciling; None of any other."""
+    prompt, output, total = raw.get("prompt_tokens"), raw.get("completion_tokens"), raw.get("total_tokens")
+    if type(prompt) is type(output) is type(total) is int and prompt > 0 <= output and total == prompt + output < 1e15:
+        return Usage(prompt, 0, 0, output)
+    return None
 
 
 def _reconciled(

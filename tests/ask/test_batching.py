@@ -418,7 +418,7 @@ main(sys.argv[1:], prog_name="proverbench")
 
 @pytest.fixture
 def stopped_clock(server):
-    """The batch desk's clock stands still until a test moves it."""
+    """The batch stage's clock stands still until a test moves it."""
     time = [0.0]
     server.batches._clock = lambda: time[0]
     return time

@@ -27,7 +27,17 @@ from proverbench.run.journal import CALLS, LOCK, CallsReader, exact_text
 from proverbench.run.reading import open_calls
 from proverbench.run.session import Session
 from proverbench.run.sources import Sources
-from tests.support import Ended, Gate, problem_rows, proof_rows, wait_for, wait_for_words, write_config, write_rows
+from tests.support import (
+    Ended,
+    Gate,
+    problem_rows,
+    proof_rows,
+    wait_for,
+    wait_for_words,
+    write_calls,
+    write_config,
+    write_rows,
+)
 
 PROVER = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--samples", "2", "--verifier-repeats", "3")
 RUN = (*PROVER, "--output", "r")
@@ -169,11 +179,14 @@ class TestKilled:
 
     def test_resume_kill_resume_after_a_torn_line(self, inputs, server):
         assert run(*RUN).code == 0
+        write_calls(Path("r"), Path("r", CALLS).read_bytes().splitlines())
         whole = Path("r", CALLS).read_bytes()
         calls = [i for i, line in enumerate(whole.split(b"\n")) if b'"type":"call"' in line]
         ends = [i for i in range(len(whole)) if whole[i : i + 1] == b"\n"]
         cut = (ends[calls[20] - 1] + 1 + ends[calls[20]]) // 2
-        Path("r", CALLS).write_bytes(whole[:cut])
+        write_calls(Path("r"), whole[: ends[calls[20] - 1]].splitlines())
+        with Path("r", CALLS).open("ab") as file:
+            file.write(whole[ends[calls[20] - 1] + 1 : cut])
         kept = whole[: ends[calls[20] - 1] + 1]
         with nothing_asked_again(server):
             server.script = Gate(after=7)

@@ -8,7 +8,7 @@ import pytest
 
 from proverbench.cli import main
 from proverbench.rehearse import GeneratedReplies, RehearseServer
-from tests.support import problem_rows, proof_rows, write_config, write_rows
+from tests.support import problem_rows, proof_rows, write_calls, write_config, write_rows
 
 HOSTILE = [
     '=HYPERLINK("http://x","y")',
@@ -69,7 +69,7 @@ def _teach(run: Path) -> None:
         if line["type"] == "call" and int(line["id"][1:]) % 10 not in (0, 1):
             said = f"<first_error_step>{labels[line['id']]}</first_error_step>"
             line |= {"text": f"<assessment>A.</assessment><errors></errors>{said}", "finish_reason": "stop"}
-    write_rows(run / "calls.jsonl", lines)
+    write_calls(run, lines)
 
 
 def _forget(run: Path, copy: Path) -> None:
@@ -80,7 +80,7 @@ def _forget(run: Path, copy: Path) -> None:
     lines = _lines(copy / "calls.jsonl")
     calls = [place for place, line in enumerate(lines) if line["type"] == "call" and line["role"] == "verifier"]
     del lines[calls[-1]]
-    write_rows(copy / "calls.jsonl", lines)
+    write_calls(copy, lines)
 
 
 def _lines(path: Path) -> list[dict]:

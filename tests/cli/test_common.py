@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import click
 import pytest
 
-from proverbench.ask.pipeline import StageCount
+from proverbench.ask.progress import StageCount
 from proverbench.cli.common import HandlesErrors
 from proverbench.cli.progress import Display
 from proverbench.cli.tables import PlainConsole, show, table

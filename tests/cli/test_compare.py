@@ -10,7 +10,7 @@ import pytest
 from proverbench.run.comparability import ASPECTS, differences
 from proverbench.show.frames import load
 from proverbench.show.report.build import open_runs
-from tests.support import ROOT, change_manifest, write_rows
+from tests.support import ROOT, change_manifest, write_calls, write_rows
 
 
 def found(command, *arguments) -> dict:
@@ -160,7 +160,7 @@ def test_a_metric_that_cannot_be_compared_is_refused(command, saved, tmp_path):
 def test_the_report_doubts_what_compare_doubts(command, saved, tmp_path):
     closed = shutil.copytree(saved / "v1", tmp_path / "closed")
     lines = (closed / "calls.jsonl").read_bytes().splitlines(keepends=True)
-    (closed / "calls.jsonl").write_bytes(b"".join(line for line in lines[:-2] if b'"meta"' not in line))
+    write_calls(closed, [line for line in lines[:-2] if b'"meta"' not in line])
     assert command("verify", "--resume", closed, "--final").code == 0
     told = found(command, closed, saved / "v2")["warnings"]
     assert any("closed as zero credit" in warning for warning in told)

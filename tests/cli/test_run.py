@@ -360,7 +360,7 @@ class TestGivenProofs:
         )
         ended = command("run", "--data", "problems.jsonl", "--config", "replay.toml", "--limit", "1", "--output", "r2")
         assert ended.code == 1
-        assert "not a line of a run's calls" in ended.err
+        assert "calls.jsonl:5 has no seal, though lines before it have one" in ended.err
         assert not Path("r2").exists()
 
     def test_cannot_be_replayed_as_a_policy(self, command, inputs, server):

@@ -12,17 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proverbench.errors import DataError
-from proverbench.inputs.data import (
-    derive_problem_id,
-    derive_proof_id,
-    load_given_proofs,
-    load_problems,
-    load_proofs,
-    parse_shard,
-    shard_of,
-    splits,
-)
+from proverbench.inputs.data import derive_problem_id, derive_proof_id, load_given_proofs, load_problems, load_proofs
 from proverbench.records import Annotation, Problem
+from proverbench.selection import parse_shard, shard_of, splits
 from tests.support import grows_too_fast
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"

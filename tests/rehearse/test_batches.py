@@ -5,7 +5,7 @@ import openai
 import pytest
 
 from proverbench.rehearse import BatchProfile, Play, Profile, RehearseServer
-from proverbench.rehearse.batches import BatchDesk
+from proverbench.rehearse.batches import PlayedBatches
 
 N = 20
 IDS = [f"policy/p{i}/0/0" for i in range(N)]
@@ -180,7 +180,7 @@ async def test_batch_that_is_refused(server):
 def test_slow_progress():
     now = [0.0]
     answered = []
-    desk = BatchDesk(lambda ask: answered.append(ask.prompt) or (200, {}), clock=lambda: now[0])
+    desk = PlayedBatches(lambda ask: answered.append(ask.prompt) or (200, {}), clock=lambda: now[0])
     requests = [{"custom_id": str(i), "params": _body(i)} for i in range(10)]
     batch = desk.create_anthropic({"requests": requests}, BatchProfile(duration_s=100))
     seen = []

@@ -24,6 +24,7 @@ from proverbench.run.extent import Plan
 from proverbench.run.journal import (
     CALLS,
     LOCK,
+    SEAL,
     CallsReader,
     Journal,
     Ledger,
@@ -64,11 +65,14 @@ def read(folder: Path) -> list:
 class TestTornTail:
     def test_cut_at_every_byte_of_the_last_line(self, tmp_path):
         lines = [call(0, "first ℝ"), call(1, "second\nwith \x00 and \ud800"), call(2, "last ∀ \ufffe")]
-        written(tmp_path, *lines)
+        written(tmp_path, *lines[:2])
+        synced = (tmp_path / SEAL).read_bytes()
+        written(tmp_path, lines[2])
         whole = (tmp_path / CALLS).read_bytes()
         start = whole.rindex(b"\n", 0, -1) + 1
         for end in range(start, len(whole)):
             (tmp_path / CALLS).write_bytes(whole[:end])
+            (tmp_path / SEAL).write_bytes(synced)  # a line that is torn was not synced
             with CallsReader(tmp_path / CALLS) as reader:  # a reader passes the torn line over ...
                 ledger = reader.ledger(plan())
             assert [ledger.is_open("policy", n) for n in range(3)] == [False, False, True]
@@ -240,7 +244,14 @@ class TestSync:
 
         async def main() -> None:
             journal = Journal(tmp_path)
-            monkeypatch.setattr(os, "fsync", lambda fd: (synced.append(os.fstat(fd).st_size), real(fd)))
+            own = (tmp_path / CALLS).stat().st_ino
+
+            def fsync(fd: int) -> None:
+                if os.fstat(fd).st_ino == own:
+                    synced.append(os.fstat(fd).st_size)
+                real(fd)
+
+            monkeypatch.setattr(os, "fsync", fsync)
             journal.append(call(0))
             assert synced == []  # an answer never waits for the disk
             await until(lambda: synced)
@@ -286,7 +297,7 @@ class TestLedger:
         folder = tmp_path_factory.mktemp("grow")
         written(folder, *(call(n, "x" * size) for n, size in enumerate(sizes)))
         whole = (folder / CALLS).read_bytes()
-        growing = folder / "growing"
+        growing = tmp_path_factory.mktemp("grown") / CALLS
         growing.write_bytes(b"")
         with CallsReader(growing) as reader, CallsReader(folder / CALLS) as at_once:
             ledger = Ledger(plan())

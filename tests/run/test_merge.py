@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proverbench.errors import JournalError, RunMismatchError
-from proverbench.inputs.data import shard_of
 from proverbench.rehearse import GeneratedReplies, Profile
 from proverbench.run.journal import RunLock
 from proverbench.run.merge import Shards
+from proverbench.selection import shard_of
 from tests.support import problem_rows, proof_rows, write_config, write_rows
 
 PROVER = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--samples", "2", "--verifier-repeats", "2")

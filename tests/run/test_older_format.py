@@ -36,7 +36,7 @@ def inputs(tmp_path, server):
 def older(command, inputs, monkeypatch) -> Path:
     """A run as the older version made it."""
     with monkeypatch.context() as patch:
-        patch.setattr("proverbench.ask.prepare.FORMAT_VERSION", 1)
+        patch.setattr("proverbench.ask.parts.FORMAT_VERSION", 1)
         assert command(*RUN, "--output", "old").code == 0
     assert json.loads(Path("old/manifest.json").read_bytes())["format_version"] == 1
     return Path("old")
@@ -121,7 +121,7 @@ def test_comparing_it_with_a_newer_one_warns(command, older):
 
 def test_shards_of_two_versions_are_not_joined(command, inputs, monkeypatch):
     assert command(*RUN, "--shard", "1/2", "--output", "s1").code == 0
-    monkeypatch.setattr("proverbench.ask.prepare.FORMAT_VERSION", 1)
+    monkeypatch.setattr("proverbench.ask.parts.FORMAT_VERSION", 1)
     assert command(*RUN, "--shard", "2/2", "--output", "s2").code == 0
     ended = command("merge", "s1", "s2", "--output", "whole")
     assert ended.code == 2

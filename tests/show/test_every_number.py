@@ -21,7 +21,7 @@ from proverbench.cli import main
 from proverbench.rehearse import GeneratedReplies, RehearseServer
 from proverbench.show.report.build import open_runs
 from proverbench.show.report.index import ACCEPTS, INVALID_FROM
-from tests.support import problem_rows, proof_rows, write_config, write_rows
+from tests.support import problem_rows, proof_rows, write_calls, write_config, write_rows
 
 SPLITS = ("all", "ugd", "qe")
 LEVELS = {"EXACT_MATCH": 4, "BASIC_MATCH": 3, "POOR_MATCH": 2, "WRONG_POLARITY": 0}
@@ -59,7 +59,7 @@ def runs(tmp_path_factory) -> Path:
         lost = {line["id"] for line in lines if line.get("role") == "verifier"}
         lost = set(sorted(lost)[:3])
         kept = [line for line in lines if not (line.get("id") in lost and line.get("repeat") == 1)]
-        write_rows(folder / name / "calls.jsonl", kept)
+        write_calls(folder / name, kept)
         assert run("score", str(folder / name)) == 1
     assert run("verify", "--resume", str(folder / "closed"), "--final") == 0
     return folder

@@ -11,7 +11,7 @@ from proverbench.metrics.metric import harmonic_mean, mean
 from proverbench.metrics.registry import metrics_of
 from proverbench.rehearse import GeneratedReplies, RehearseServer
 from proverbench.show import frames
-from tests.support import problem_rows, proof_rows, write_config, write_rows
+from tests.support import problem_rows, proof_rows, write_calls, write_config, write_rows
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_judgments_that_were_never_asked_have_rows(lossy):
 def test_open_judgments_earn_nothing_yet(lossy, command):
     lines = [json.loads(line) for line in (lossy / "v/calls.jsonl").read_text().splitlines()]
     dropped = next(line for line in lines if line.get("role") == "verifier" and line["repeat"] == 1)
-    write_rows(lossy / "v/calls.jsonl", [line for line in lines if line is not dropped])
+    write_calls(lossy / "v", [line for line in lines if line is not dropped])
     row = proverbench.load(lossy / "v").judgments.query("state == 'open'").iloc[0]
     assert (row["proof_id"], row["repeat"]) == (dropped["id"], 1)
     assert row[["valid", "valid_credit", "polarity_credit", "meta_credit"]].isna().all()
@@ -157,7 +157,7 @@ def test_ids_stay_text_and_surrogates_are_shown(runs, command):
         "text_b64": base64.b64encode(exact.encode("utf-8", "surrogatepass")).decode(),
         "finish_reason": "stop",
     }
-    write_rows(calls, lines)
+    write_calls(calls.parent, lines)
     run = proverbench.load(runs / "ids")
     assert set(run.proofs["problem_id"]) == {"000", "001"}
     assert "a \ufffd b" in set(run.proofs["proof"])

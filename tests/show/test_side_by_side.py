@@ -15,7 +15,7 @@ from proverbench import load
 from proverbench.cli import main
 from proverbench.rehearse import GeneratedReplies, RehearseServer
 from proverbench.show.report.build import open_runs
-from tests.support import problem_rows, write_config, write_rows
+from tests.support import problem_rows, write_calls, write_config, write_rows
 
 PROMPT = "Judge: <assessment>, <errors>, <first_error_step>.\n{problem}\n{human_solution}\n{solution}\n"
 
@@ -52,7 +52,7 @@ def runs(tmp_path_factory) -> Path:
         shutil.copytree(folder / "base", folder / name)
         lines = [json.loads(line) for line in (folder / name / "calls.jsonl").read_text().splitlines()]
         last = max(place for place, line in enumerate(lines) if line.get("role") == "verifier")
-        write_rows(folder / name / "calls.jsonl", lines[:last] + lines[last + 1 :])
+        write_calls(folder / name, lines[:last] + lines[last + 1 :])
     with pytest.raises(SystemExit):
         main(["run", "--resume", str(folder / "closed"), "--final"], prog_name="proverbench")
     return folder

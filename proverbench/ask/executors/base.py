@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from proverbench.ask.pipeline import Progress
+from proverbench.ask.progress import Progress
 from proverbench.ask.reserve import Afford
 from proverbench.endpoints.base import EndpointState
 from proverbench.endpoints.batch import BatchClients

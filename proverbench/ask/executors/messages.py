@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proverbench.ask.pipeline import StageCount
+from proverbench.ask.progress import StageCount
 from proverbench.errors import FatalEndpointError, ProverBenchError
 from proverbench.inputs.config import Config
 from proverbench.records import Role

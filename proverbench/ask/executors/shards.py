@@ -14,13 +14,13 @@ from typing import NamedTuple
 import msgspec
 
 from proverbench.ask.executors.messages import FENCE_S
-from proverbench.inputs.data import shard_of
 from proverbench.records import AttemptLine, CallKey, CallLine, Role, ShardPlace
 from proverbench.run.extent import ROLES, Plan
 from proverbench.run.journal import CALLS, LOCK, CallsReader, RunLock, disk, writer
 from proverbench.run.reading import open_calls
 from proverbench.run.session import Draft, Session
 from proverbench.run.sources import MANIFEST, SHARDS
+from proverbench.selection import shard_of
 
 _LOCK_WAIT_S = FENCE_S + 30.0
 """By then the owner of a lock that is not given back has ended itself (messages.FENCE_S)."""

@@ -51,7 +51,7 @@ def portions(total: int, busy: Sequence[bool]) -> list[int]:
     return parts
 
 
-class Purse:
+class Allotment:
     """What workers were given of one limit; never more in all than there is.
 
     A worker that is given less may hold more for a while (its calls in flight), so what it gives back is counted only

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
-from proverbench.ask.drive import BudgetWatch, Driver
+from proverbench.ask.budget import BudgetWatch
+from proverbench.ask.drive import Driver
 from proverbench.ask.executors.local import LocalExecutor
 from proverbench.ask.executors.messages import (
     FENCE_S,

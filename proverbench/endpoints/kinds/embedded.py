@@ -2,13 +2,6 @@
 
 from proverbench.endpoints.kinds.kind import Kind
 
-
-def _ready() -> None:
-    from proverbench.endpoints.embedded import load_xllamacpp  # loads what sends requests
-
-    load_xllamacpp()
-
-
 EMBEDDED = Kind(
     name="embedded",
     opens="proverbench.endpoints.embedded:open_embedded",
@@ -16,6 +9,6 @@ EMBEDDED = Kind(
     caches_prompts=False,
     keys=frozenset({"threads", "context"}),
     defaults={"concurrency": 2},
-    ready=_ready,
+    needs="proverbench.endpoints.embedded:load_xllamacpp",
     costs=False,
 )

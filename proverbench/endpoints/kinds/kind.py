@@ -63,10 +63,6 @@ def _no_faults(*_: object) -> Iterable[Fault]:
     return ()
 
 
-def _nothing() -> None:
-    return
-
-
 @dataclass(frozen=True, kw_only=True)
 class Kind:
     """A kind of endpoint.
@@ -92,8 +88,8 @@ class Kind:
     """What is wrong with an endpoint's table, beyond what single keys show."""
     generation_faults: Callable[[Mapping[str, Any]], Iterable[Fault]] = _no_faults
     """What is wrong with a role's ``generation``."""
-    ready: Callable[[], None] = _nothing
-    """Makes sure that what it needs is installed; raises ConfigError."""
+    needs: str | Callable[[], object] | None = None
+    """Makes sure that what it needs is installed, or raises ConfigError; named like ``opens``."""
     seeds: bool = True
     """Whether it takes a seed for each call."""
     needs_model: bool = True
@@ -114,6 +110,15 @@ class Kind:
         if finish_reason is not None and finish_reason.strip().lower() in self.server_ended:
             return "server-ended"
         return "model-ended"
+
+    def require(self) -> None:
+        """Make sure that what it needs is installed.
+
+        Raises:
+            ConfigError: If it is not; says how to install it.
+        """
+        if self.needs is not None:
+            _loaded(self.needs)()
 
     async def open(self, opening: Opening) -> "Endpoint":
         """Open an endpoint of this kind; nothing is asked yet.

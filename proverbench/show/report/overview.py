@@ -8,7 +8,6 @@ from typing import Any
 from msgspec import UnsetType
 
 from proverbench.benchmark import benchmark_of
-from proverbench.inputs.data import splits
 from proverbench.metrics.agreement import human_agreement, repeat_agreement, step_confusion
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.breakdown import breakdown
@@ -20,6 +19,7 @@ from proverbench.records import Manifest, ProofRecord, Summary, Task
 from proverbench.run.boards import Entry
 from proverbench.run.folder import RunFolder, timing
 from proverbench.run.remarks import remarks
+from proverbench.selection import splits
 
 
 @dataclass(slots=True)
@@ -71,6 +71,7 @@ def overview(run: ShownRun) -> dict[str, Any]:
         "task": identity.task,
         "complete": summary.complete,
         "run_id": summary.run_id,
+        "seal": run.folder.seal,
         "protocol": summary.protocol,
         "scored_by": summary.scored_by,
         "tool": manifest.operation.get("tool"),

@@ -44,6 +44,12 @@ PACKAGES = (
             "LICENSE": "LICENSE.katex",
         },
     ),
+    Package(
+        "markdown-it",
+        "14.3.3",
+        "MIT",
+        {"LICENSE": "LICENSE.markdown-it"},  # its code is bundled: script/build.mjs
+    ),
     Package("d3", "7.9.2", "ISC", {"dist/d3.min.js": "d3.min.js", "LICENSE": "LICENSE.d3"}),
     Package(
         "@observablehq/plot",

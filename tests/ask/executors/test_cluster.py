@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from proverbench.ask.executors import cluster
+from proverbench.ask.executors import cluster, spread
 from proverbench.ask.executors.worker import ShardWorker
 from proverbench.endpoints.base import Outcome, Request
 from proverbench.endpoints.caller import EndpointCaller
@@ -139,7 +139,7 @@ class _Handle:
 
 @pytest.fixture
 def ray(monkeypatch):
-    monkeypatch.setattr(cluster, "TICK_S", 0.02)
+    monkeypatch.setattr(spread, "TICK_S", 0.02)
     stand_in = StandIn(cpus=2)
     monkeypatch.setitem(sys.modules, "ray", stand_in)
     return stand_in
@@ -224,9 +224,9 @@ class TestRuns:
         asked: list[float] = []
         call = EndpointCaller.call
 
-        async def noted(caller: EndpointCaller, request: Request) -> Outcome:
+        async def noted(caller: EndpointCaller, request: Request, *more: object) -> Outcome:
             asked.append(time.monotonic())
-            return await call(caller, request)
+            return await call(caller, request, *more)
 
         monkeypatch.setattr(EndpointCaller, "call", noted)
         once = ("--limit", "8", "--samples", "1", "--verifier-repeats", "2")
@@ -241,13 +241,13 @@ class TestDisplay:
     def test_a_pause_that_a_server_asks_for(self, command, inputs, server, ray, monkeypatch):
         """What a worker reports is what the driver's progress line reads."""
         seen: list[float] = []
-        tell = cluster.ClusterPipeline._tell
+        tell = spread.ClusterPipeline._tell
 
-        def look(pipeline: cluster.ClusterPipeline) -> None:
+        def look(pipeline: spread.ClusterPipeline) -> None:
             tell(pipeline)
             seen.append(pipeline._cluster.endpoints["policy"].state.paused_until - time.monotonic())
 
-        monkeypatch.setattr(cluster.ClusterPipeline, "_tell", look)
+        monkeypatch.setattr(spread.ClusterPipeline, "_tell", look)
         answered = iter(range(10**6))
         server.script = lambda received: failure(429, retry_after="1.5") if next(answered) < 40 else None
         write_config(inputs / "config.toml", server.base_url, more="max_retries = 20\n")
@@ -327,7 +327,7 @@ class TestLosses:
     @pytest.mark.parametrize("last", [6, 7, 12, 20])
     def test_a_cluster_that_is_gone_ends_the_run(self, command, inputs, server, ray, monkeypatch, last):
         """Both workers die; of those in their place one is refused and nothing is heard of the other."""
-        monkeypatch.setattr(cluster, "_DESERTED_S", 0.3)
+        monkeypatch.setattr(spread, "_DESERTED_S", 0.3)
         ray.die_after, ray.never, ray.most = {0: 6, 1: last}, {2}, 3
         ended = command(*PROVER, "--executor", "ray", "--output", "r")
         assert ended.code == 1

@@ -7,7 +7,8 @@ import pytest
 
 from proverbench.ask.executors import shards as shards_module
 from proverbench.ask.executors.shards import SHARDS, Absorber, make_shards, take_back
-from proverbench.ask.prepare import Options, prepare_new
+from proverbench.ask.parts import Options
+from proverbench.ask.prepare import prepare_new
 from proverbench.records import AttemptLine, CallKey, CallLine, SessionLine
 from proverbench.run.journal import CALLS, CallsReader, now
 from proverbench.run.session import Session

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proverbench.ask.executors.shares import Purse, divide, portions
+from proverbench.ask.executors.shares import Allotment, divide, portions
 from proverbench.endpoints.base import EndpointState, Priority
 from proverbench.endpoints.limits import Bucket, Limiter
 
@@ -51,7 +51,7 @@ def test_portions_give_out_everything(busy, more):
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 40), st.integers(0, 5), st.booleans()), max_size=60),
 )
 def test_a_purse_never_gives_out_more_than_it_has(total, turns):
-    purse = Purse(total)
+    purse = Allotment(total)
     using: dict[int, int] = {}
     for worker, wanted, returned, lost in turns:
         if lost:
@@ -67,7 +67,7 @@ def test_a_purse_never_gives_out_more_than_it_has(total, turns):
 
 
 def test_what_is_given_back_is_given_on_only_when_confirmed():
-    purse = Purse(10)
+    purse = Allotment(10)
     assert purse.offer(1, 10) == 10
     assert purse.offer(1, 5) == 5
     assert purse.offer(2, 5) == 0

@@ -18,7 +18,7 @@ def test_overview_tells_score_interval_and_invalid_share(opened, prover_page):
     cards = page.page.locator(".card")
     first = cards.first.inner_text()
     assert re.search(r"All problems\s+13 problems", first)
-    assert re.search(r"Pessimistic score\s+\d+\.\d %", first)
+    assert re.search(r"Pessimistic score \?\s+\d+\.\d %", first)
     assert re.search(r"95 % interval \d+\.\d to \d+\.\d %", first)
     invalid = page.page.locator(".cards.wide .card").first.inner_text()
     assert re.search(r"\d+ of \d{3}", invalid)
@@ -33,7 +33,7 @@ def test_the_words_of_a_metric_are_those_of_its_value(opened, monkeypatch, tmp_p
     page = opened(make_page(tmp_path, DATA / "prover"))
     assert first.name == "generation_failure_rate"
     named = page.page.locator(".card .name").first
-    assert named.inner_text() == "<generation_failure_rate>"
+    assert named.inner_text() == "<generation_failure_rate> ?"
     assert named.get_attribute("title") == "A rate that is lower in better runs."
     assert "<verifier_valid_rate>" in page.page.locator("details.all-metrics").first.text_content()
 
@@ -250,7 +250,7 @@ def test_libraries_lie_inert_until_they_are_wanted(opened, judge_page):
     )
     page.page.reload()
     page.settled()
-    assert page.page.evaluate("atFirst") == ["undefined", "undefined", 2]
+    assert page.page.evaluate("atFirst") == ["undefined", "undefined", 3]
     assert page.page.evaluate("typeof Plot") == "object"
     page.until(lambda: page.page.evaluate("typeof katex") == "object")  # when nothing else is to be done
     page.until(lambda: page.page.locator("template").count() == 0)

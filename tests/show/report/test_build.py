@@ -13,7 +13,7 @@ from proverbench.show.report.build import open_runs
 from proverbench.show.report.index import ACCEPTS, INVALID_FROM, MISSING
 from proverbench.show.report.several import published_table
 from tests.show.report.conftest import DATA
-from tests.support import SHARED, change_manifest
+from tests.support import SHARED, change_manifest, write_calls
 
 
 @pytest.fixture
@@ -22,7 +22,9 @@ def unfinished(tmp_path: Path) -> Path:
     run = tmp_path / "unfinished"
     shutil.copytree(DATA / "prover", run)
     lines = (run / "calls.jsonl").read_bytes().splitlines(keepends=True)
-    (run / "calls.jsonl").write_bytes(b"".join(lines[: len(lines) // 3]) + b'{"type":"call","role":"veri')
+    write_calls(run, lines[: len(lines) // 3])
+    with (run / "calls.jsonl").open("ab") as calls:
+        calls.write(b'{"type":"call","role":"veri')
     for derived in ("records.jsonl", "summary.json", "timing.json"):
         (run / derived).unlink()
     return run

@@ -10,7 +10,7 @@ import pytest
 from proverbench import load
 from proverbench.rehearse import GeneratedReplies, RehearseServer
 from tests.show.report.conftest import make_page
-from tests.support import problem_rows, proof_rows, run_process, write_config, write_rows
+from tests.support import problem_rows, proof_rows, run_process, write_calls, write_config, write_rows
 
 R = 3
 
@@ -47,7 +47,7 @@ def runs(tmp_path_factory) -> Path:
     policy = next(line["id"] for line in lines if line.get("role") == "policy")
     kept = [line for line in lines if line.get("id") != policy]
     judged = [line for line in kept if line.get("role") == "verifier"]
-    write_rows(folder / "open/calls.jsonl", [line for line in kept if line not in judged[-5:]])
+    write_calls(folder / "open", [line for line in kept if line not in judged[-5:]])
     return folder
 
 

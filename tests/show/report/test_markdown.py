@@ -6,6 +6,7 @@ import pytest
 from proverbench.show.report.build import open_runs
 from proverbench.show.report.markdown import escape, render_markdown, score
 from tests.show.report.conftest import DATA
+from tests.support import write_calls
 
 
 def markdown(*runs, **options):
@@ -37,7 +38,7 @@ def test_an_unfinished_run_is_marked(tmp_path):
     run = tmp_path / "run"
     shutil.copytree(DATA / "prover", run)
     lines = (run / "calls.jsonl").read_bytes().splitlines(keepends=True)
-    (run / "calls.jsonl").write_bytes(b"".join(lines[:20]))
+    write_calls(run, lines[:20])
     text = markdown(run)
     assert "### ProverBench: run (UNFINISHED)" in text
     assert "- unanswered, verifier: " in text

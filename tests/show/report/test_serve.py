@@ -16,7 +16,7 @@ import pytest
 
 from proverbench.show.report.serve import Followed, make_server
 from tests.show.report.conftest import DATA
-from tests.support import run_process
+from tests.support import run_process, write_calls
 
 
 @contextmanager
@@ -67,12 +67,12 @@ def test_the_page_follows_a_run_that_is_still_going(opened, tmp_path):
     run = tmp_path / "going"
     shutil.copytree(DATA / "prover", run)
     lines = (DATA / "prover" / "calls.jsonl").read_bytes().splitlines(keepends=True)
-    (run / "calls.jsonl").write_bytes(b"".join(lines[:60]))
+    write_calls(run, lines[:60])
     with serving(run) as origin:
         page = opened(f"{origin}/", "#/")
         assert page.text(".chip.bad") == "UNFINISHED"
         assert "follows the run" in page.text(".callout.bad")
-        (run / "calls.jsonl").write_bytes(b"".join(lines))
+        write_calls(run, lines)
         page.until(lambda: page.page.locator(".chip.good").count() == 1)
         page.page.get_by_role("link", name="Proofs", exact=True).click()
         page.page.wait_for_selector(".judgments")
@@ -105,7 +105,7 @@ def test_a_run_that_is_damaged_or_gone_is_told_until_it_is_whole_again(tmp_path)
             return found[1]
 
         (run / "calls.jsonl").write_bytes(whole + b"nonsense\n")
-        wait_for(503, "not a line of a run's calls")
+        wait_for(503, "is not a line of a run's calls")
         assert {answer()[0] for _ in range(20)} == {503}
         run.rename(tmp_path / "elsewhere")
         wait_for(503, "does not exist")

@@ -28,7 +28,7 @@ def test_the_page_loads_nothing(tmp_path):
 
 
 def test_a_report_that_is_too_large_becomes_a_folder_with_an_index(tmp_path, monkeypatch, opened):
-    monkeypatch.setattr("proverbench.show.report.build.CHUNK_CHARACTERS", 20_000)
+    monkeypatch.setattr("proverbench.show.report.index.CHUNK_CHARACTERS", 20_000)
     index = make_page(tmp_path, DATA / "judge", largest=15_000)
     assert index == tmp_path / "report" / "index.html"
     parts = sorted(index.parent.glob("part-*.html"))

@@ -29,19 +29,23 @@ var PB = (() => {
     copy: () => copy,
     copyButton: () => copyButton,
     csv: () => csv,
+    explain: () => explain,
     h: () => h,
     has: () => has,
+    isRaw: () => isRaw,
     later: () => later,
     model: () => model,
     number: () => number,
     percent: () => percent,
     pieces: () => pieces,
     raw: () => raw,
+    scopeOf: () => scopeOf,
     settle: () => settleSeen,
     swatch: () => swatch,
     symbol: () => symbol,
     table: () => table,
     text: () => text,
+    toggleRaw: () => toggleRaw,
     unseen: () => unseen,
     visible: () => visible
   });
@@ -109,14 +113,14 @@ var PB = (() => {
     if (!help) return { help: () => {
     } };
     const form = h("form", { method: "dialog" }, h("button", { type: "submit" }, "Close"));
-    const dialog = h("dialog", { "aria-label": "Help" }, help, form);
+    const dialog2 = h("dialog", { "aria-label": "Help" }, help, form);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      dialog.close();
+      dialog2.close();
     });
-    const open = () => dialog.showModal();
+    const open = () => dialog2.showModal();
     tools.append(h("button", { type: "button", class: "quiet", "aria-label": "Help", onclick: open }, "?"));
-    header.append(dialog);
+    header.append(dialog2);
     return { help: open };
   }
   function themeButton() {
@@ -177,11 +181,11 @@ var PB = (() => {
   document.addEventListener("copy", (event) => {
     const selection = getSelection();
     if (!selection?.rangeCount || selection.isCollapsed) return;
-    const part = selection.getRangeAt(0).cloneContents();
-    const formulas = part.querySelectorAll("[data-source]");
+    const part2 = selection.getRangeAt(0).cloneContents();
+    const formulas = part2.querySelectorAll("[data-source]");
     if (!formulas.length) return;
     for (const formula of formulas) formula.textContent = formula.dataset.source ?? "";
-    event.clipboardData?.setData("text/plain", part.textContent ?? "");
+    event.clipboardData?.setData("text/plain", part2.textContent ?? "");
     event.preventDefault();
   });
 
@@ -210,7 +214,7 @@ var PB = (() => {
   var stands = loaded.then(painted).then(() => {
     standing = true;
   });
-  stands.then(idle).then(idle).then(() => load("math"));
+  stands.then(idle).then(idle).then(() => (load("prose"), load("math")));
 
   // shell/numbers.ts
   var percent = (share, digits = 1) => share === null || share === void 0 ? "–" : `${(100 * share).toFixed(digits)} %`;
@@ -225,10 +229,69 @@ var PB = (() => {
     return lines.map((line2) => line2.map(cell).join(",")).join("\n") + "\n";
   }
 
+  // shell/table.ts
+  var own = (row, key) => row[key];
+  function table(wanted) {
+    const { caption, columns, rows, sort = null, sortable = true, className = "" } = wanted;
+    const body = h("tbody");
+    const heads = columns.map((column) => {
+      const head = h("th", { scope: "col", class: column.numeric ? "number" : null, title: column.title });
+      if (sortable && rows.length > 1)
+        head.append(h("button", { type: "button", onclick: () => by(column) }, column.label));
+      else head.append(column.label);
+      return head;
+    });
+    const fill2 = (shown) => body.replaceChildren(...shown.map((row) => line(columns, row)));
+    let sorted = null;
+    function by(column, descending) {
+      const down = descending ?? (sorted?.column === column ? !sorted.down : Boolean(column.numeric));
+      sorted = { column, down };
+      heads.forEach(
+        (head, at) => columns[at] === column ? head.setAttribute("aria-sort", down ? "descending" : "ascending") : head.removeAttribute("aria-sort")
+      );
+      const value = (row) => column.value ? column.value(row) : own(row, column.key);
+      fill2([...rows].sort((one, other) => compare(value(one), value(other), down)));
+    }
+    fill2(rows);
+    const start = sort && columns.find((column) => column.key === sort.key);
+    if (start) by(start, sort.descending);
+    return h(
+      "div",
+      { class: "tabled" },
+      h("p", { class: "caption" }, caption),
+      h(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+        h("table", { class: className, "aria-label": caption }, h("thead", null, h("tr", null, heads)), body)
+      )
+    );
+  }
+  function line(columns, row) {
+    return h(
+      "tr",
+      { class: own(row, "className") },
+      columns.map((column, at) => {
+        const content = column.show ? column.show(row) : own(row, column.key) ?? "–";
+        const kind = column.numeric ? "number" : null;
+        return at === 0 ? h("th", { class: kind, scope: "row" }, content) : h("td", { class: kind }, content);
+      })
+    );
+  }
+  function compare(a, b, down) {
+    if (a === null || a === void 0) return 1;
+    if (b === null || b === void 0) return -1;
+    const both = typeof a === "number" && typeof b === "number";
+    const difference = both ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+    return down ? -difference : difference;
+  }
+
   // shell/chart.ts
   var SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "cross", "wye", "asterisk"];
   var LARGEST = 760;
-  var colour = (series) => `var(--series-${series % 8 + 1})`;
+  var OWN_COLOURS = 8;
+  var GOLDEN_ANGLE = 137.508;
+  var MOST_ROWS = 500;
+  var colour = (series) => series < OWN_COLOURS ? `var(--series-${series + 1})` : `hsl(${Math.round(series * GOLDEN_ANGLE) % 360} 55% var(--series-light))`;
   var symbol = (series) => SYMBOLS[(series + Math.floor(series / SYMBOLS.length)) % SYMBOLS.length];
   function chart({ title, says, draw, rows, legend = [], label }) {
     const canvas = h("div", { class: "canvas" });
@@ -246,7 +309,8 @@ var PB = (() => {
         "p",
         { class: "below" },
         copyButton("Copy the numbers as CSV", () => csv(rows))
-      )
+      ),
+      numbers(title, rows)
     );
     let drawn = 0;
     const redraw = () => {
@@ -254,9 +318,9 @@ var PB = (() => {
       if (!width || Math.abs(width - drawn) < 16) return;
       drawn = width;
       const svg = draw(Math.min(width, LARGEST));
-      for (const part of svg.querySelectorAll("[aria-label], [aria-description]")) {
-        part.removeAttribute("aria-label");
-        part.removeAttribute("aria-description");
+      for (const part2 of svg.querySelectorAll("[aria-label], [aria-description]")) {
+        part2.removeAttribute("aria-label");
+        part2.removeAttribute("aria-description");
       }
       gate(svg);
       svg.setAttribute("role", "img");
@@ -267,6 +331,25 @@ var PB = (() => {
     new ResizeObserver(() => undrawn(redraw)).observe(canvas);
     return figure;
   }
+  function numbers(title, rows) {
+    const details = h(
+      "details",
+      { class: "numbers", ontoggle: fill2 },
+      h("summary", null, "The numbers as a table")
+    );
+    function fill2() {
+      if (!details.open || details.childElementCount > 1 || !rows.length) return;
+      const shown = rows.slice(0, MOST_ROWS);
+      const columns = Object.keys(shown[0]).map((key) => {
+        const numeric = shown.every((row) => typeof row[key] === "number" || row[key] === null);
+        return { key, label: key, numeric, show: (row) => rounded(row[key]) };
+      });
+      const rest = rows.length > MOST_ROWS ? `; the first ${MOST_ROWS} of ${rows.length} rows, all of them as CSV` : "";
+      details.append(table({ caption: `${title}${rest}`, columns, rows: shown }));
+    }
+    return details;
+  }
+  var rounded = (value) => typeof value === "number" && !Number.isInteger(value) ? value.toPrecision(4) : value === null ? "–" : String(value);
   function gate(svg) {
     const texts = document.createTreeWalker(svg, NodeFilter.SHOW_TEXT);
     for (let node; node = texts.nextNode(); ) if (node.nodeValue) node.nodeValue = visible(node.nodeValue);
@@ -365,6 +448,24 @@ var PB = (() => {
     return packed ? unpack(packed.textContent ?? "") : fetched(`chunk/${number2}.json?v=${encodeURIComponent(version)}`);
   }
 
+  // shell/explain.ts
+  var dialog = null;
+  function explain(what, ...says) {
+    return h(
+      "button",
+      { type: "button", class: "explain", "aria-label": `What is ${what}?`, onclick: () => show(what, says) },
+      "?"
+    );
+  }
+  function show(what, says) {
+    dialog ??= document.body.appendChild(h("dialog", { class: "explanation" }));
+    const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
+    const paragraphs = says.map((said) => typeof said === "string" ? h("p", null, said) : said);
+    dialog.setAttribute("aria-label", what);
+    dialog.replaceChildren(h("h2", null, what), ...paragraphs.filter((part2) => part2 instanceof Node), close);
+    dialog.showModal();
+  }
+
   // shell/pieces.ts
   var LONGEST = 8e3;
   var ENVIRONMENTS = new Set(
@@ -420,72 +521,295 @@ var PB = (() => {
     return at - inside < LONGEST && /\n\s*\n/.test(source.slice(inside, at)) ? -1 : at;
   }
 
-  // shell/table.ts
-  var own = (row, key) => row[key];
-  function table(wanted) {
-    const { caption, columns, rows, sort = null, sortable = true, className = "" } = wanted;
-    const body = h("tbody");
-    const heads = columns.map((column) => {
-      const head = h("th", { scope: "col", class: column.numeric ? "number" : null, title: column.title });
-      if (sortable && rows.length > 1)
-        head.append(h("button", { type: "button", onclick: () => by(column) }, column.label));
-      else head.append(column.label);
-      return head;
-    });
-    const fill2 = (shown) => body.replaceChildren(...shown.map((row) => line(columns, row)));
-    let sorted = null;
-    function by(column, descending) {
-      const down = descending ?? (sorted?.column === column ? !sorted.down : Boolean(column.numeric));
-      sorted = { column, down };
-      heads.forEach(
-        (head, at) => columns[at] === column ? head.setAttribute("aria-sort", down ? "descending" : "ascending") : head.removeAttribute("aria-sort")
-      );
-      const value = (row) => column.value ? column.value(row) : own(row, column.key);
-      fill2([...rows].sort((one, other) => compare(value(one), value(other), down)));
+  // shell/scope.ts
+  var EMPTY = { macros: {}, labels: /* @__PURE__ */ new Map() };
+  var LONGEST2 = 2e5;
+  var DEFINITION = /\\(?:(?:re)?newcommand|providecommand|def|DeclareMathOperator)\*?\s*\{?\s*(\\[A-Za-z]+)\s*\}?\s*(?:\[\d\])?\s*\{/g;
+  var LABEL = /\\label\s*\{([A-Za-z0-9:._-]{1,30})\}/g;
+  function scopeOf(texts) {
+    const scope = { macros: {}, labels: /* @__PURE__ */ new Map() };
+    for (const text2 of texts) {
+      if (!text2 || text2.length > LONGEST2) continue;
+      if (text2.includes("\\")) define(text2, scope.macros);
+      if (!text2.includes("\\label")) continue;
+      for (const piece of pieces(text2)) {
+        if (isText(piece)) continue;
+        for (const [, label] of piece.source.matchAll(LABEL)) {
+          if (!scope.labels.has(label)) scope.labels.set(label, scope.labels.size + 1);
+        }
+      }
     }
-    fill2(rows);
-    const start = sort && columns.find((column) => column.key === sort.key);
-    if (start) by(start, sort.descending);
+    return scope;
+  }
+  function define(text2, macros) {
+    for (const found of text2.matchAll(DEFINITION)) {
+      const inside = found.index + found[0].length;
+      const end2 = closingBrace(text2, inside);
+      if (end2 === -1 || end2 - inside > 200) continue;
+      const body = text2.slice(inside, end2);
+      macros[found[1]] = found[0].startsWith("\\Declare") ? `\\operatorname{${body}}` : body;
+    }
+  }
+  function closingBrace(text2, from, to = text2.length) {
+    let depth = 1;
+    for (let at = from; at < to; at += 1) {
+      if (text2[at] === "\\") at += 1;
+      else if (text2[at] === "{") depth += 1;
+      else if (text2[at] === "}" && --depth === 0) return at;
+    }
+    return -1;
+  }
+
+  // shell/latex.ts
+  var THEOREMS = "theorem|lemma|claim|proposition|corollary|definition|remark|example|case|fact|observation|proof|solution";
+  var LAYOUT = "center|quote|quotation|abstract|document|flushleft|flushright";
+  var STRUCTURE = new RegExp(
+    [
+      `\\\\(begin|end)\\s*\\{(enumerate|itemize|description|${THEOREMS}|${LAYOUT})(\\*?)\\}`,
+      "[ \\t]*(?:\\[([^\\]\\n]{0,80})\\])?[ \\t]*",
+      "|\\\\(item)(?![A-Za-z])[ \\t]*(?:\\[([^\\]\\n]{0,80})\\])?[ \\t]*",
+      "|\\\\((?:sub){0,2}section|(?:sub)?paragraph|chapter)\\*?\\s*\\{([^{}\\n]{0,300})\\}",
+      "|\\n"
+    ].join(""),
+    "g"
+  );
+  var WIDTH = 4;
+  function structured(source) {
+    if (!/\\(?:begin|item|(?:sub)*section|(?:sub)?paragraph|chapter)/.test(source)) return source;
+    const lists = [];
+    const indent = () => " ".repeat(WIDTH * lists.length);
+    return source.replace(STRUCTURE, (all, border, environment, _star, title, item, label, heading, text2) => {
+      if (all === "\n") return `
+${indent()}`;
+      if (heading) return `
+
+${indent()}### ${text2.trim()}
+
+${indent()}`;
+      if (item) {
+        const list = lists.at(-1);
+        if (!list) return all;
+        const mark = list.kind === "enumerate" ? `${list.count += 1}.` : "-";
+        return `
+${" ".repeat(WIDTH * (lists.length - 1))}${mark.padEnd(WIDTH)}${label ? `**${label}** ` : ""}`;
+      }
+      if (/^(?:enumerate|itemize|description)$/.test(environment)) {
+        if (border === "begin") lists.push({ kind: environment, count: 0 });
+        else if (lists.pop() === void 0) return all;
+        return `
+
+${indent()}`;
+      }
+      if (new RegExp(`^(?:${LAYOUT})$`).test(environment)) return `
+
+${indent()}`;
+      if (border === "end") return environment === "proof" ? ` ∎
+
+${indent()}` : `
+
+${indent()}`;
+      const name = environment[0].toUpperCase() + environment.slice(1);
+      return `
+
+${indent()}**${name}${title ? ` (${title})` : ""}.** `;
+    });
+  }
+  var STYLES = {
+    textbf: "strong",
+    emph: "em",
+    textit: "em",
+    textsl: "em",
+    texttt: "code",
+    underline: "u",
+    textsc: "span",
+    textrm: "span",
+    textup: "span",
+    text: "span",
+    mbox: "span"
+  };
+  var SIGNS = {
+    qed: "∎",
+    qedsymbol: "∎",
+    qedhere: "∎",
+    blacksquare: "■",
+    ldots: "…",
+    dots: "…",
+    S: "§",
+    quad: " ",
+    qquad: "  ",
+    newline: "\n",
+    noindent: "",
+    medskip: "",
+    smallskip: "",
+    bigskip: "",
+    hfill: " "
+  };
+  var COMMAND = /\\([A-Za-z]+)\*?/y;
+  function useLatex(md) {
+    md.inline.ruler.before("escape", "latex", (state, silent) => {
+      if (state.src[state.pos] !== "\\") return false;
+      if (lineBreak(state, silent)) return true;
+      COMMAND.lastIndex = state.pos;
+      const [all, name] = COMMAND.exec(state.src) ?? [];
+      if (all === void 0 || name === void 0) return false;
+      const after = state.pos + all.length;
+      if (Object.hasOwn(SIGNS, name)) return sign(state, SIGNS[name], after, silent);
+      return Object.hasOwn(STYLES, name) && styled(state, STYLES[name], after, silent);
+    });
+  }
+  function lineBreak(state, silent) {
+    const found = /^\\\\(?:\[[\d.]{1,6}(?:pt|em|ex|mm|cm)\])?[ \t]*(?=\n|$)/.exec(
+      state.src.slice(state.pos, state.pos + 30)
+    );
+    if (!found || state.pos + found[0].length > state.posMax) return false;
+    if (!silent) state.push("hardbreak", "br", 0);
+    state.pos += found[0].length;
+    return true;
+  }
+  function sign(state, shown, after, silent) {
+    const rest = /^(?:\{\}|[ \t]+)?/.exec(state.src.slice(after, after + 40))[0];
+    if (!silent) state.push("text", "", 0).content = shown + (rest.startsWith(" ") && shown.trim() ? " " : "");
+    state.pos = after + rest.length;
+    return true;
+  }
+  function styled(state, tag, after, silent) {
+    if (state.src[after] !== "{") return false;
+    const end2 = closingBrace(state.src, after + 1, state.posMax);
+    if (end2 === -1) return false;
+    if (!silent) {
+      const most = state.posMax;
+      state.push("styled_open", tag, 1);
+      state.pos = after + 1;
+      state.posMax = end2;
+      state.md.inline.tokenize(state);
+      state.posMax = most;
+      state.push("styled_close", tag, -1);
+    }
+    state.pos = end2 + 1;
+    return true;
+  }
+
+  // shell/markdown.ts
+  var reader = null;
+  var canRead = () => typeof markdownit !== "undefined";
+  function read2() {
+    if (reader) return reader;
+    reader = markdownit("commonmark", { html: false, breaks: false }).enable("table");
+    reader.disable([
+      "html_block",
+      "html_inline",
+      "link",
+      "image",
+      "autolink",
+      "entity",
+      "reference",
+      "code",
+      "lheading",
+      "blockquote"
+    ]);
+    useLatex(reader);
+    wholeWords(reader);
+    noPlusLists(reader);
+    return reader;
+  }
+  function wholeWords(md) {
+    const State = md.inline.State;
+    const scan = State.prototype.scanDelims;
+    if (scan.wholeWords) return;
+    State.prototype.scanDelims = function(start) {
+      return scan.call(this, start, false);
+    };
+    State.prototype.scanDelims.wholeWords = true;
+  }
+  function noPlusLists(md) {
+    const { ruler } = md.block;
+    const rule = ruler.__rules__.find(({ name }) => name === "list").fn;
+    const list = (state, line2, end2, silent) => state.src[state.bMarks[line2] + state.tShift[line2]] !== "+" && rule(state, line2, end2, silent);
+    ruler.at("list", list, { alt: ["paragraph", "reference", "blockquote"] });
+  }
+  function append2(node, source, fill2) {
+    const text2 = structured(source);
+    const lines = text2.split("\n");
+    build(read2().parse(text2, {}), node, fill2, lines);
+  }
+  function appendInline(node, source, fill2) {
+    build(read2().parseInline(source, {}), node, fill2, []);
+  }
+  var PLAIN = /* @__PURE__ */ new Set([
+    "p",
+    "ul",
+    "ol",
+    "li",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "hr",
+    "strong",
+    "em",
+    "u",
+    "code",
+    "span",
+    "br"
+  ]);
+  function build(tokens, into, fill2, lines) {
+    const open = [into];
+    for (let at = 0; at < tokens.length; at += 1) {
+      const token = tokens[at];
+      const parent = open.at(-1);
+      if (token.type === "table_open" && loses(token, lines)) {
+        parent.append(h("pre", null, fill2.source(lines.slice(...token.map).join("\n"))));
+        while (tokens[at].type !== "table_close") at += 1;
+      } else if (token.type === "inline") build(token.children ?? [], parent, fill2, lines);
+      else if (token.type === "text") fill2(parent, token.content);
+      else if (token.type === "softbreak") parent.append("\n");
+      else if (token.type === "code_inline") parent.append(h("code", null, fill2.source(token.content)));
+      else if (token.type === "fence") parent.append(fence(token, fill2));
+      else if (token.hidden) continue;
+      else if (token.nesting === -1) open.pop();
+      else {
+        const node = element(token);
+        parent.append(node);
+        if (token.nesting === 1) open.push(node);
+      }
+    }
+  }
+  function element(token) {
+    if (token.type === "heading_open") return h("p", { class: `heading-${token.tag.slice(1)}` });
+    const node = h(PLAIN.has(token.tag) ? token.tag : "span");
+    if (token.type === "list_item_open" && token.info) node.setAttribute("value", token.info);
+    if (token.type === "bullet_list_open") node.dataset.mark = token.markup;
+    if (token.tag === "ol" && token.markup === ")") node.dataset.mark = ")";
+    return node;
+  }
+  function fence(token, fill2) {
+    const info = token.info.trim();
     return h(
       "div",
-      { class: "tabled" },
-      h("p", { class: "caption" }, caption),
-      h(
-        "div",
-        { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-        h("table", { class: className, "aria-label": caption }, h("thead", null, h("tr", null, heads)), body)
-      )
+      { class: "fence" },
+      info ? h("p", { class: "info" }, fill2.source(info)) : null,
+      h("pre", null, fill2.source(token.content))
     );
   }
-  function line(columns, row) {
-    return h(
-      "tr",
-      { class: own(row, "className") },
-      columns.map((column, at) => {
-        const content = column.show ? column.show(row) : own(row, column.key) ?? "–";
-        const kind = column.numeric ? "number" : null;
-        return at === 0 ? h("th", { class: kind, scope: "row" }, content) : h("td", { class: kind }, content);
-      })
-    );
-  }
-  function compare(a, b, down) {
-    if (a === null || a === void 0) return 1;
-    if (b === null || b === void 0) return -1;
-    const both = typeof a === "number" && typeof b === "number";
-    const difference = both ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
-    return down ? -difference : difference;
+  function loses(token, lines) {
+    const cells = (line2) => line2.replace(/\\\|/g, "").replace(/^\s*\||\|\s*$/g, "").split("|").length;
+    const [from, to] = token.map;
+    const rows = lines.slice(from, to);
+    return rows.some((line2) => cells(line2) > cells(rows[0]));
   }
 
   // shell/formulas.ts
-  var LONGEST2 = 8e3;
+  var LONGEST3 = 8e3;
   var DEEPEST = 60;
   var DEEPEST_LAYOUT = 430;
   var LARGEST_LAYOUT = 2e4;
-  function typeset(span, piece, macros = {}) {
+  function typeset(span, piece, scope = EMPTY) {
     try {
       const fault = tooMuch(piece.formula);
       if (fault) throw new Error(fault);
-      const boxes = layout(piece, macros);
+      const boxes = layout(piece, scope);
       span.replaceChildren(boxes.toNode());
       span.dataset.source = piece.source;
       if (MOVING.test(piece.formula) && leaves(span)) throw new Error("moves text out of its place");
@@ -500,7 +824,7 @@ var PB = (() => {
     span.textContent = visible(piece.source);
   }
   function tooMuch(formula) {
-    if (formula.length > LONGEST2) return "too long to typeset";
+    if (formula.length > LONGEST3) return "too long to typeset";
     if (unseen(formula)) return "holds characters that cannot be seen";
     let depth = 0;
     for (const [brace] of formula.matchAll(/\\[^]|[{}]/g)) {
@@ -509,16 +833,16 @@ var PB = (() => {
     }
     return null;
   }
-  function layout(piece, macros) {
+  function layout(piece, { macros, labels }) {
     let refused = false;
-    const formula = piece.formula.replace(/(\\[^])|%/g, (_, escaped) => escaped ?? "\\%");
+    const formula = numbered(piece.formula, labels).replace(/(\\[^])|%/g, (_, escaped) => escaped ?? "\\%");
     const boxes = katex.__renderToDomTree(formula, {
       displayMode: piece.display,
       throwOnError: true,
       strict: "ignore",
       maxExpand: 500,
       maxSize: 8,
-      macros: { ...macros },
+      macros: { ...TEXT_MACROS, ...macros },
       trust: () => {
         refused = true;
         return false;
@@ -528,6 +852,21 @@ var PB = (() => {
     const fault = tooLarge(boxes);
     if (fault) throw new Error(fault);
     return boxes;
+  }
+  var TEXT_MACROS = {
+    "\\mbox": "\\text{#1}",
+    "\\qed": "\\square",
+    "\\qedhere": "\\square",
+    "\\mathbbm": "\\mathbb{#1}",
+    "\\hfill": "\\quad"
+  };
+  function numbered(formula, labels) {
+    const starred = formula.replace(/\\(begin|end)\{(equation|align|gather|alignat)\}/g, "\\$1{$2*}");
+    if (!labels.size) return starred;
+    return starred.replace(LABEL, (all, label) => labels.has(label) ? `\\tag{${labels.get(label)}}` : all).replace(
+      /\\eqref\s*\{([^{}]{1,30})\}/g,
+      (all, label) => labels.has(label) ? `\\text{(${labels.get(label)})}` : all
+    );
   }
   function tooLarge(boxes) {
     let count = 0;
@@ -546,9 +885,9 @@ var PB = (() => {
     const block = span.closest(".prose")?.getBoundingClientRect();
     const scrolls = span.classList.contains("display");
     if (!block?.width) return false;
-    for (const part of span.querySelectorAll(".katex-html *")) {
-      if (part.firstElementChild || !part.textContent?.trim()) continue;
-      const { left, right, top, bottom } = part.getBoundingClientRect();
+    for (const part2 of span.querySelectorAll(".katex-html *")) {
+      if (part2.firstElementChild || !part2.textContent?.trim()) continue;
+      const { left, right, top, bottom } = part2.getBoundingClientRect();
       const outside = left < block.left - 1 || top < block.top - 4 || bottom > block.bottom + 4;
       if (outside || !scrolls && right > block.right + 1) return true;
     }
@@ -557,6 +896,7 @@ var PB = (() => {
 
   // shell/typesetting.ts
   var GROUP = 8;
+  var PASSES = 2;
   var TURN = 25;
   var groups = /* @__PURE__ */ new WeakMap();
   var waiting = [];
@@ -575,8 +915,8 @@ var PB = (() => {
   function typesetLater(formulas) {
     for (let at = 0; at < formulas.length; at += GROUP) {
       const group = formulas.slice(at, at + GROUP);
-      const actions = group.map(({ span, piece, macros }) => () => {
-        if (span.isConnected && typeof katex !== "undefined") typeset(span, piece, macros);
+      const actions = group.map(({ span, piece, scope }) => () => {
+        if (span.isConnected && typeof katex !== "undefined") typeset(span, piece, scope);
       });
       whenNear(group[0].span, actions);
     }
@@ -594,7 +934,10 @@ var PB = (() => {
   }
   function settle(budget) {
     if (document.readyState === "loading") return;
-    if (waiting.length) load("math");
+    if (waiting.length) {
+      load("prose");
+      load("math");
+    }
     const deadline = performance.now() + budget;
     let done = 0;
     while (done < waiting.length && performance.now() < deadline) waiting[done++]();
@@ -604,10 +947,13 @@ var PB = (() => {
     document.documentElement.dataset.typeset = scheduled ? "no" : "yes";
   }
   function settleSeen(budget) {
-    for (const node of document.querySelectorAll(".untypeset")) {
-      if (!node.closest("details:not([open])") && node.getBoundingClientRect().top < innerHeight) demand(node);
+    const deadline = performance.now() + budget;
+    for (let pass = 0; pass < PASSES; pass += 1) {
+      for (const node of document.querySelectorAll(".untypeset")) {
+        if (!node.closest("details:not([open])") && node.getBoundingClientRect().top < innerHeight) demand(node);
+      }
+      settle(deadline - performance.now());
     }
-    settle(budget);
   }
   window.addEventListener("beforeprint", () => {
     for (let untypeset; (untypeset = document.querySelectorAll(".untypeset")).length; ) {
@@ -619,18 +965,30 @@ var PB = (() => {
   // shell/prose.ts
   var LONG = 12e3;
   var SECTION = 3e3;
-  function text(source, { tag = "div", className = "prose" } = {}) {
+  var sources = /* @__PURE__ */ new WeakMap();
+  var asTheyCame = false;
+  function toggleRaw() {
+    asTheyCame = !asTheyCame;
+    for (const node of document.querySelectorAll(".prose")) sources.get(node)?.();
+    return asTheyCame;
+  }
+  var isRaw = () => asTheyCame;
+  function text(source, { tag = "div", className = "prose", scope = EMPTY } = {}) {
     const node = h(tag, { class: className });
     const all = source ?? "";
-    if (all.length <= LONG) {
-      fill(node, all);
-      return node;
-    }
-    for (const part of sections(all)) {
-      const section = h("div", { class: "section" }, part);
-      whenNear(section, [() => (section.replaceChildren(), fill(section, part))]);
-      node.append(section);
-    }
+    const show2 = () => {
+      node.classList.toggle("as-it-came", asTheyCame);
+      node.replaceChildren();
+      if (all.length <= LONG) part(node, all, scope);
+      else node.append(...sections(all).map((cut) => part(h("div", { class: "section" }), cut, scope)));
+    };
+    sources.set(node, show2);
+    show2();
+    return node;
+  }
+  function part(node, source, scope) {
+    node.append(visible(source));
+    if (!asTheyCame && /[^\p{L}\p{N} .,;:'"()?!]/u.test(source)) whenNear(node, [() => fill(node, source, scope)]);
     return node;
   }
   function sections(source) {
@@ -650,23 +1008,46 @@ var PB = (() => {
     const pair = /[\ud800-\udbff]/.test(source[most - 1]);
     return pair ? most - 1 : most;
   }
-  function fill(node, source, macros = {}) {
-    const found = [];
-    const cut = pieces(source);
-    cut.forEach((piece, at) => {
-      if (isText(piece)) {
-        node.append(visible(piece.text));
-        return;
+  var FIRST = 983040;
+  var MOST = 65533;
+  var HELD = /[\u{f0000}-\u{ffffd}]/gu;
+  function fill(node, source, scope) {
+    const formulas = [];
+    const held = pieces(source).map((piece) => {
+      if (isText(piece))
+        return visible(piece.text).replace(HELD, (one) => `⟨U+${one.codePointAt(0).toString(16).toUpperCase()}⟩`);
+      return formulas.length >= MOST ? piece.source : String.fromCodePoint(FIRST + formulas.push(piece) - 1);
+    }).join("");
+    const formulaOf = (one) => formulas[one.codePointAt(0) - FIRST];
+    const waiting2 = [];
+    const plain = ((into, words) => {
+      let from = 0;
+      for (const match of words.matchAll(HELD)) {
+        if (match.index > from) into.append(referred(words.slice(from, match.index), scope));
+        from = match.index + match[0].length;
+        const piece = formulaOf(match[0]);
+        const short = !piece.display && piece.source.length < 40;
+        const [stop] = short && words.slice(from, from + 4).match(/^[.,;:!?)]+/) || [""];
+        from += stop.length;
+        const span = h("span", { class: piece.display ? "math display" : "math" }, piece.source);
+        into.append(stop ? h("span", { class: "bound" }, span, stop) : span);
+        waiting2.push({ span, piece, scope });
       }
-      const span = h("span", { class: piece.display ? "math display" : "math" }, piece.source);
-      const after = cut[at + 1];
-      const short = !piece.display && piece.source.length < 40 && isText(after);
-      const [stop] = short && after.text.match(/^[.,;:!?)]+/) || [""];
-      if (stop && isText(after)) cut[at + 1] = { text: after.text.slice(stop.length) };
-      node.append(stop ? h("span", { class: "bound" }, span, stop) : span);
-      found.push({ span, piece, macros });
+      if (from < words.length) into.append(referred(words.slice(from), scope));
     });
-    typesetLater(found);
+    plain.source = (words) => words.replace(HELD, (one) => formulaOf(one).source);
+    node.replaceChildren();
+    if (!canRead()) plain(node, held);
+    else if (node.tagName === "SPAN") appendInline(node, held, plain);
+    else append2(node, held, plain);
+    typesetLater(waiting2);
+  }
+  function referred(words, { labels }) {
+    if (!labels.size) return words;
+    return words.replace(/\\(eq)?ref\s*\{([^{}]{1,30})\}/g, (all, eq, label) => {
+      const number2 = labels.get(label);
+      return number2 === void 0 ? all : eq ? `(${number2})` : String(number2);
+    });
   }
   return __toCommonJS(index_exports);
 })();

@@ -20,12 +20,24 @@ const sha256 = (...parts) => parts.reduce((state, part) => state.update(part), c
 await build({ ...OPTIONS, entryPoints: ["shell/index.ts"], outfile: "../page/page.js", globalName: "PB" });
 await build({ ...OPTIONS, entryPoints: ["report/main.ts"], outfile: "../page/report.js" });
 
+// markdown-it holds "<!--" in expressions and strings, where "\\x3c" is the same and ends no script.
+const { outputFiles } = await build({
+  ...OPTIONS,
+  stdin: { contents: 'import reader from "markdown-it"; globalThis.markdownit = reader;', resolveDir: HERE.pathname },
+  minify: true,
+  write: false,
+});
+const markdown = outputFiles[0].text.replace(/<(?=!--|\/?script)/gi, "\\x3c");
+writeFileSync(new URL("markdown.js", PAGE), markdown);
+
 const sources = readdirSync(HERE, { recursive: true })
   .map((name) => name.replaceAll("\\", "/"))
   .filter((name) => !name.startsWith("node_modules/") && /\.(ts|mjs)$|^package(-lock)?\.json$/.test(name))
   .sort();
 const built = {
   sources: sha256(...sources.flatMap((name) => [name, "\0", readFileSync(new URL(name, HERE)), "\0"])),
-  files: Object.fromEntries(["page.js", "report.js"].map((name) => [name, sha256(readFileSync(new URL(name, PAGE)))])),
+  files: Object.fromEntries(
+    ["markdown.js", "page.js", "report.js"].map((name) => [name, sha256(readFileSync(new URL(name, PAGE)))]),
+  ),
 };
 writeFileSync(new URL("built.json", PAGE), `${JSON.stringify(built, null, 2)}\n`);

@@ -1,5 +1,6 @@
 /* The libraries, which the page carries beside the scripts and moves into the document when they are wanted. */
 declare const katex: typeof import("katex").default;
+declare const markdownit: typeof import("markdown-it").default;
 declare const Plot: typeof import("@observablehq/plot");
 declare const d3: typeof import("d3");
 /* The shell (shell/index.ts): what a page's own script builds with. */

@@ -1,7 +1,9 @@
 /* One judgment, and the exact texts behind it. */
+import { levelView, reasonView } from "./glossary";
 import { kind, sign, UNLOCATED, words } from "./marks";
 import type { Call, Item, Judgment, MetaLevel } from "./model";
-import { copyButton, h, number, raw, settle, text, unseen } from "./shell";
+import { copyButton, h, number, raw, settle, unseen } from "./shell";
+import { prose } from "./texts";
 import { plural } from "./words";
 
 /* A judgment's element -> what gives it its content, once it is wanted. */
@@ -59,12 +61,12 @@ function bodyOf(judgment: Judgment, prompt: string | null) {
     "div",
     { class: "body" },
     judgment.valid
-      ? [h("h4", null, "Assessment"), text(judgment.assessment)]
+      ? [h("h4", null, "Assessment"), prose(judgment.assessment)]
       : h(
           "p",
           null,
           "This reply could not be read as a verdict: ",
-          h("b", null, judgment.reason),
+          reasonView(judgment.reason ?? ""),
           ". It counts as no acceptance, and as no rejection either.",
         ),
     judgment.errors.length
@@ -74,9 +76,9 @@ function bodyOf(judgment: Judgment, prompt: string | null) {
             ? h(
                 "ol",
                 { class: "errors" },
-                judgment.errors.map((error) => h("li", null, text(error))),
+                judgment.errors.map((error) => h("li", null, prose(error))),
               )
-            : text(judgment.errors[0]),
+            : prose(judgment.errors[0]),
         ]
       : null,
     judgment.meta ? metaView(judgment.meta) : null,
@@ -89,7 +91,7 @@ function metaView(meta: MetaLevel) {
     "div",
     { class: "meta" },
     h("h4", null, "Meta-verifier"),
-    h("p", null, meta.level ? h("b", null, meta.level) : ["no level: ", h("b", null, meta.reason)]),
+    h("p", null, meta.level ? levelView(meta.level) : ["no level: ", reasonView(meta.reason ?? "")]),
     meta.reply === null || meta.reply === undefined ? null : calls(meta, "the meta-verifier's"),
   );
 }

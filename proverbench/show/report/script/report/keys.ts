@@ -1,16 +1,19 @@
 /* Keys, the top bar and its help. */
+import { glossary } from "./glossary";
 import { filter } from "./filters";
 import { isLabelling, onLabelKey } from "./labelling";
 import { openReader, reader, step } from "./list";
 import { main } from "./routes";
 import { bar, h } from "./shell";
 import { address, head, ofRuns } from "./state";
+import { pressRaw } from "./texts";
 
 const KEYS = [
   ["j or →", "next proof"],
   ["k or ←", "previous proof"],
   ["0 … 9", "open that judgment"],
   ["e", "open or close all judgments"],
+  ["t", "texts as they came, or formatted"],
   ["/", "search"],
   ["o", "overview"],
   ["p", "proofs"],
@@ -68,11 +71,9 @@ function help() {
       mark("missing", "·"),
       " not answered",
     ),
-    h(
-      "p",
-      null,
-      "Every number is defined in docs/metrics.md of proverbench. An interval says how far the score could move had other problems of the same kind been drawn.",
-    ),
+    h("p", null, "Every word and number of this page is explained below."),
+    h("h2", null, "Glossary"),
+    glossary(),
   );
 }
 
@@ -98,6 +99,7 @@ const READING: Actions = {
   ArrowRight: () => step(1),
   k: () => step(-1),
   ArrowLeft: () => step(-1),
+  t: pressRaw,
   e: () => {
     const all = [...document.querySelectorAll<HTMLDetailsElement>("details.judgment")];
     const open = all.some((node) => !node.open);

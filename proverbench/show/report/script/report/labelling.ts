@@ -1,11 +1,13 @@
 /* Labelling mode: one drawn proof at a time, the judge's verdicts hidden until the label is given. Addresses:
      #/label   the next proof that is open          #/label/KEY   a drawn proof */
+import { askName } from "./annotator";
 import { download } from "./download";
-import { annotators, isDone, OPEN, openStore, unsaved, type State, type Store } from "./labels";
+import { isDone, OPEN, openStore, unsaved, type State, type Store } from "./labels";
 import type { Chunk, Item, Labelling } from "./model";
 import { goToFile, isHere, problemSheets, runView } from "./proof";
-import { announce, h, settle, text } from "./shell";
+import { announce, h, settle } from "./shell";
 import { head, proofAt } from "./state";
+import { pressRaw, prose, rawButton, takeScope } from "./texts";
 import { plural } from "./words";
 
 interface Draft {
@@ -46,7 +48,7 @@ export async function showLabelling(main: Element, key: string | undefined) {
   }
   store ??= await openStore(labelling);
   if (!labelling.served && !store.annotator) {
-    main.replaceChildren(askName());
+    main.replaceChildren(askName(() => (store = null)));
     return;
   }
   const at = key === undefined ? nextOpen(labelling, store) : labelling.drawn.findIndex(([drawn]) => drawn === key);
@@ -60,32 +62,6 @@ export async function showLabelling(main: Element, key: string | undefined) {
 function nextOpen(labelling: Labelling, from: Store, after = -1): number {
   const order = labelling.drawn.map((_, at) => (after + 1 + at) % labelling.drawn.length);
   return order.find((at) => !isDone(from.states.get(labelling.drawn[at][0])!)) ?? Math.max(after, 0);
-}
-
-function askName() {
-  const field = h("input", { id: "annotator", required: true, maxlength: 60, autocomplete: "name" });
-  const form = h(
-    "form",
-    { class: "sheet name", onsubmit: (event: Event) => (event.preventDefault(), start()) },
-    h("h2", null, "Label proofs"),
-    h(
-      "p",
-      null,
-      "You will see one proof at a time, and the judge's verdicts once your label is given. Your labels stay in this browser until you download them.",
-    ),
-    h("label", { for: "annotator" }, "Your name, for the file "),
-    field,
-    " ",
-    h("button", { type: "submit" }, "Begin"),
-  );
-  const start = () => {
-    if (!field.value.trim()) return;
-    annotators.set(field.value.trim());
-    store = null;
-    dispatchEvent(new Event("hashchange"));
-  };
-  setTimeout(() => field.focus());
-  return form;
 }
 
 // ------------------------------------------------------------ one proof
@@ -135,6 +111,7 @@ function draftOf({ annotation, labelled }: State): Draft {
 
 function build(on: Desk) {
   const { item, content } = on;
+  takeScope(item, content);
   const steps = (content.proofs[item.place].steps ?? []).map((step, index) => stepChoice(on, step, index));
   const left = h(
     "div",
@@ -145,7 +122,10 @@ function build(on: Desk) {
   const panel = h("div", { class: "panel" });
   const right = h("div", { class: "right", tabindex: 0, role: "region", "aria-label": "Your label" }, panel);
   const place = `Proof ${on.at + 1} of ${on.labelling.drawn.length}`;
-  on.node.append(h("h2", null, `Is this proof right? ${place}`), h("div", { class: "sides" }, left, right));
+  on.node.append(
+    h("div", { class: "heading" }, h("h2", null, `Is this proof right? ${place}`), rawButton()),
+    h("div", { class: "sides" }, left, right),
+  );
   const verdicts = h("div");
   right.append(verdicts);
   on.draw = () => {
@@ -178,7 +158,7 @@ function stepChoice(on: Desk, content: string, index: number) {
       },
       index,
     ),
-    h("div", null, text(content.replace(/^\s*\n/, ""))),
+    h("div", null, prose(content.replace(/^\s*\n/, ""))),
   );
 }
 
@@ -379,6 +359,7 @@ export function onLabelKey(event: KeyboardEvent): boolean {
       u: () => save(on, true),
       z: () => undo(on),
       c: () => on.comment.focus(),
+      t: pressRaw,
       j: () => go(1),
       ArrowRight: () => go(1),
       k: () => go(-1),

@@ -2,7 +2,7 @@
 import { HUMAN, NO_FILTER, SHOWN, filter, listAddress, matches, searchTexts, searching, type Filter } from "./filters";
 import { strip, UNLOCATED } from "./marks";
 import type { Item } from "./model";
-import { announce, h, number } from "./shell";
+import { announce, h, number, text } from "./shell";
 import { address, head, items, ofRuns } from "./state";
 
 const ROW = 60; // pixels a row of the list is high (report.css)
@@ -215,7 +215,7 @@ function row(item: Item, at: number, of: number) {
         { class: "below-name" },
         humanSays(item),
         runs.map((run) => strip(run, true)),
-        h("span", { class: "opening" }, item.opening),
+        text(item.opening, { tag: "span", className: "opening" }),
       ),
     ),
   );

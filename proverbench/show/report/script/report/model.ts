@@ -226,6 +226,8 @@ export interface Head {
   made_by: string;
   /** The metrics of each benchmark that a run is of, headlines first. */
   metrics: Partial<Record<Task, Metric[]>>;
+  /** Reason code of an invalid reply, to what it means. */
+  reasons: Record<string, string>;
   /** Intervals that rest on fewer problems say so. */
   little_evidence: number;
   runs: Run[];

@@ -1,10 +1,12 @@
 /* One proof, its problem, and what people and judges say of it. */
+import { reasonView } from "./glossary";
 import { calls, judgmentView, openJudgment } from "./judgment";
 import { debounce, drawRows, nameOf, type Reader, reveal, step } from "./list";
 import { kind, MISSING, sign, tally, words } from "./marks";
 import type { Annotation, Chunk, Item, Judged, Marks, Problem, Proof } from "./model";
-import { copyButton, h, number, settle, text, unseen } from "./shell";
+import { copyButton, h, number, settle, unseen } from "./shell";
 import { address, head, roleOf } from "./state";
+import { prose, rawButton, takeScope } from "./texts";
 import { plural } from "./words";
 
 /** Show a proof in the reader, and one judgment of it where a repeat is named. */
@@ -57,6 +59,7 @@ function walking(pane: HTMLElement) {
 function proofView(reader: Reader, item: Item, content: Chunk): HTMLElement[] {
   const problem = content.problems[item.problem];
   const proof = content.proofs[item.place];
+  takeScope(item, content);
   const left = h("div", { class: "left" }, problemSheets(problem), proofSheet(item, proof));
   const right = h(
     "div",
@@ -102,6 +105,7 @@ function headingOf(reader: Reader, item: Item) {
       button(1, "Next proof", "j or →", at >= reader.shown.length - 1),
     ),
     copyButton("Copy the link", () => location.href),
+    rawButton(),
     h(
       "div",
       { class: "tags" },
@@ -117,7 +121,7 @@ export function problemSheets(problem: Problem) {
       "section",
       { class: "sheet" },
       h("h3", null, "Problem"),
-      text(problem.text),
+      prose(problem.text),
       unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null,
     ),
     reference || answer
@@ -125,8 +129,8 @@ export function problemSheets(problem: Problem) {
           "details",
           { class: "sheet", ontoggle: once(() => settle(60)) },
           h("summary", null, h("h3", null, "Reference solution")),
-          reference ? text(reference) : null,
-          answer ? h("p", { class: "small" }, "Answer: ", text(answer, { tag: "span" })) : null,
+          reference ? prose(reference) : null,
+          answer ? h("p", { class: "small" }, "Answer: ", prose(answer, "span")) : null,
         )
       : null,
   ];
@@ -200,7 +204,7 @@ function stepView(item: Item, content: string, index: number, flags: Flag[]) {
     h(
       "div",
       null,
-      text(content.replace(/^\s*\n/, "")),
+      prose(content.replace(/^\s*\n/, "")),
       flags.length
         ? h(
             "p",
@@ -235,9 +239,9 @@ function annotationView(annotation: Annotation) {
       recoverable.length ? `; recoverable at ${recoverable.map((step) => `step ${step}`).join(", ")}` : "",
       first !== null && first >= 0 ? `; first error at step ${first}` : "",
     ),
-    comment ? text(comment) : null,
-    reason ? [h("h4", null, "Why the first error is one"), text(reason)] : null,
-    remark ? [h("h4", null, "Remark"), text(remark)] : null,
+    comment ? prose(comment) : null,
+    reason ? [h("h4", null, "Why the first error is one"), prose(reason)] : null,
+    remark ? [h("h4", null, "Remark"), prose(remark)] : null,
   );
 }
 
@@ -253,7 +257,7 @@ export function runView(item: Item, [runNumber, why, marks]: Marks, shown: Judge
           { class: "callout bad" },
           why === "pending"
             ? "The policy has not answered yet."
-            : ["No valid proof, so nothing was judged and it scores 0: ", h("b", null, why)],
+            : ["No valid proof, so nothing was judged and it scores 0: ", reasonView(why)],
         )
       : bigStrip(item, runNumber, marks, shown),
     (shown?.judgments ?? []).map((judgment) => judgmentView(item, runNumber, judgment, shown?.prompt ?? null, marks)),

@@ -2,6 +2,7 @@
    too large, moved out of its place or holds what cannot be seen is shown as source. Colours are those of the page, and
    what a formula hides is shown as hidden (page.css). */
 import type { Formula } from "./pieces";
+import { EMPTY, LABEL, type Scope } from "./scope";
 import { unseen, visible } from "./visible";
 
 export const LONGEST = 8000; // characters
@@ -9,20 +10,17 @@ const DEEPEST = 60; // braces within braces
 const DEEPEST_LAYOUT = 430; // boxes within boxes: what 60 nested exponents come to
 const LARGEST_LAYOUT = 20_000; // boxes
 
-/** Definitions of a text: what \newcommand says. */
-export type Macros = Record<string, string>;
-
 /* What has no box of its own in KaTeX's tree of boxes has no children either. */
 interface Box {
   children?: Box[];
   toNode(): Node;
 }
 
-export function typeset(span: HTMLElement, piece: Formula, macros: Macros = {}) {
+export function typeset(span: HTMLElement, piece: Formula, scope: Scope = EMPTY) {
   try {
     const fault = tooMuch(piece.formula);
     if (fault) throw new Error(fault);
-    const boxes = layout(piece, macros);
+    const boxes = layout(piece, scope);
     span.replaceChildren(boxes.toNode());
     span.dataset.source = piece.source;
     if (MOVING.test(piece.formula) && leaves(span)) throw new Error("moves text out of its place");
@@ -50,17 +48,17 @@ function tooMuch(formula: string): string | null {
   return null;
 }
 
-function layout(piece: Formula, macros: Macros): Box {
+function layout(piece: Formula, { macros, labels }: Scope): Box {
   let refused = false;
   // An unescaped % would hide the rest of its line.
-  const formula = piece.formula.replace(/(\\[^])|%/g, (_, escaped) => escaped ?? "\\%");
+  const formula = numbered(piece.formula, labels).replace(/(\\[^])|%/g, (_, escaped) => escaped ?? "\\%");
   const boxes: Box = (katex as any).__renderToDomTree(formula, {
     displayMode: piece.display,
     throwOnError: true,
     strict: "ignore",
     maxExpand: 500,
     maxSize: 8,
-    macros: { ...macros },
+    macros: { ...TEXT_MACROS, ...macros },
     trust: () => {
       refused = true; // \href, \includegraphics, \htmlClass and the like: shown as source, so that nothing vanishes
       return false;
@@ -70,6 +68,26 @@ function layout(piece: Formula, macros: Macros): Box {
   const fault = tooLarge(boxes);
   if (fault) throw new Error(fault);
   return boxes;
+}
+
+// What LaTeX has and KaTeX has not.
+const TEXT_MACROS = {
+  "\\mbox": "\\text{#1}",
+  "\\qed": "\\square",
+  "\\qedhere": "\\square",
+  "\\mathbbm": "\\mathbb{#1}",
+  "\\hfill": "\\quad",
+};
+
+/* Labels and references of equations as numbers; without a label an equation has none. */
+function numbered(formula: string, labels: Scope["labels"]): string {
+  const starred = formula.replace(/\\(begin|end)\{(equation|align|gather|alignat)\}/g, "\\$1{$2*}");
+  if (!labels.size) return starred;
+  return starred
+    .replace(LABEL, (all, label) => (labels.has(label) ? `\\tag{${labels.get(label)}}` : all))
+    .replace(/\\eqref\s*\{([^{}]{1,30})\}/g, (all, label) =>
+      labels.has(label) ? `\\text{(${labels.get(label)})}` : all,
+    );
 }
 
 function tooLarge(boxes: Box): string | null {

@@ -2,7 +2,7 @@
 
    PB.model()                 promise of the page's model            PB.chunk(n)   promise of chunk n
    PB.has(n)                  promise: is chunk n in this file?      PB.h(tag, attributes, ...children)   an element
-   PB.text(source, options)   prose with mathematics, as an element  PB.raw(source)   verbatim text, as an element
+   PB.text(source, options)   prose (Markdown, mathematics), as an element  PB.raw(source)   verbatim text, as an element
    PB.table({...})            a sortable table                       PB.chart({...})  a figure with its numbers as CSV
    PB.bar({...})              the top bar: links, theme, help        PB.copy(text)    to the clipboard
    PB.later(action)           add what lies below the window, when the page stands
@@ -15,9 +15,11 @@ export { chart, colour, later, swatch, symbol } from "./chart";
 export { announce, copy, copyButton } from "./clipboard";
 export { chunk, has, model } from "./data";
 export { h } from "./elements";
+export { explain } from "./explain";
 export { csv, number, percent } from "./numbers";
 export { pieces } from "./pieces";
 export { table } from "./table";
-export { text } from "./prose";
+export { isRaw, text, toggleRaw } from "./prose";
+export { scopeOf } from "./scope";
 export { settleSeen as settle } from "./typesetting";
 export { raw, unseen, visible } from "./visible";

@@ -2,9 +2,9 @@
 
 const unshaped: (() => void)[] = []; // what waits for D3
 
-/** KaTeX ("math") and D3 with Plot ("plots") are in templates, which cost next to nothing. Moved into the document, their
+/** markdown-it ("prose"), KaTeX ("math") and D3 with Plot ("plots") are in templates, which cost next to nothing. Moved into the document, their
     scripts run at once: they are those that the parser made, and that the page's policy knows by their hashes. */
-export function load(name: "math" | "plots") {
+export function load(name: "math" | "plots" | "prose") {
   const template = document.readyState === "loading" ? null : document.getElementById(`library-${name}`);
   if (!(template instanceof HTMLTemplateElement)) return; // not there yet, there already, or a page without it
   document.head.append(template.content);
@@ -41,4 +41,4 @@ export const stands = loaded.then(painted).then(() => {
 stands
   .then(idle)
   .then(idle)
-  .then(() => load("math"));
+  .then(() => (load("prose"), load("math")));

@@ -1,7 +1,9 @@
-/* Prose with mathematics, as an element. A long text comes in sections that are filled as they come near the window. */
+/* Prose with mathematics, as an element: Markdown and text-mode LaTeX as they are meant, the text as it came one key away.
+   It is read when it comes near the window; a long text comes in sections. */
 import { h } from "./elements";
-import type { Macros } from "./formulas";
-import { isText, pieces } from "./pieces";
+import { append, appendInline, canRead, type Fill } from "./markdown";
+import { isText, pieces, type Formula } from "./pieces";
+import { EMPTY, type Scope } from "./scope";
 import { typesetLater, whenNear, type Waiting } from "./typesetting";
 import { visible } from "./visible";
 
@@ -11,21 +13,43 @@ const SECTION = 3000; // characters of a section, about
 interface Look {
   tag?: "div" | "span";
   className?: string;
+  /** What the texts around it define. */
+  scope?: Scope;
 }
 
-export function text(source: string | null | undefined, { tag = "div", className = "prose" }: Look = {}): HTMLElement {
+const sources = new WeakMap<HTMLElement, () => void>(); // a text's element -> what fills it anew
+let asTheyCame = false;
+
+/** Show all texts as they came, or as they are meant; returns which. */
+export function toggleRaw(): boolean {
+  asTheyCame = !asTheyCame;
+  for (const node of document.querySelectorAll<HTMLElement>(".prose")) sources.get(node)?.();
+  return asTheyCame;
+}
+
+export const isRaw = () => asTheyCame;
+
+export function text(
+  source: string | null | undefined,
+  { tag = "div", className = "prose", scope = EMPTY }: Look = {},
+): HTMLElement {
   const node = h(tag, { class: className });
   const all = source ?? "";
-  if (all.length <= LONG) {
-    fill(node, all);
-    return node;
-  }
-  for (const part of sections(all)) {
-    // Until it is near, a section is one plain text, which a search on the page finds.
-    const section = h("div", { class: "section" }, part);
-    whenNear(section, [() => (section.replaceChildren(), fill(section, part))]);
-    node.append(section);
-  }
+  const show = () => {
+    node.classList.toggle("as-it-came", asTheyCame);
+    node.replaceChildren();
+    if (all.length <= LONG) part(node, all, scope);
+    else node.append(...sections(all).map((cut) => part(h("div", { class: "section" }), cut, scope)));
+  };
+  sources.set(node, show);
+  show();
+  return node;
+}
+
+/* Until it is near, a part is plain text, which a search on the page finds. */
+function part(node: HTMLElement, source: string, scope: Scope): HTMLElement {
+  node.append(visible(source));
+  if (!asTheyCame && /[^\p{L}\p{N} .,;:'"()?!]/u.test(source)) whenNear(node, [() => fill(node, source, scope)]);
   return node;
 }
 
@@ -49,22 +73,53 @@ function end(source: string, least: number, most: number): number {
   return pair ? most - 1 : most;
 }
 
-function fill(node: HTMLElement, source: string, macros: Macros = {}) {
-  const found: Waiting[] = [];
-  const cut = pieces(source);
-  cut.forEach((piece, at) => {
-    if (isText(piece)) {
-      node.append(visible(piece.text));
-      return;
+// ------------------------------------------------------------ one part
+
+// Formulas are kept out of Markdown's way: each is one character of its own there, which no text may hold.
+const FIRST = 0xf0000; // a plane for private use; a text's own characters of it are spelled out
+const MOST = 0xfffd;
+const HELD = /[\u{f0000}-\u{ffffd}]/gu;
+
+function fill(node: HTMLElement, source: string, scope: Scope) {
+  const formulas: Formula[] = [];
+  const held = pieces(source)
+    .map((piece) => {
+      if (isText(piece))
+        return visible(piece.text).replace(HELD, (one) => `⟨U+${one.codePointAt(0)!.toString(16).toUpperCase()}⟩`);
+      return formulas.length >= MOST ? piece.source : String.fromCodePoint(FIRST + formulas.push(piece) - 1);
+    })
+    .join("");
+  const formulaOf = (one: string) => formulas[one.codePointAt(0)! - FIRST];
+  const waiting: Waiting[] = [];
+  const plain = ((into, words) => {
+    let from = 0;
+    for (const match of words.matchAll(HELD)) {
+      if (match.index > from) into.append(referred(words.slice(from, match.index), scope));
+      from = match.index + match[0].length;
+      // A full stop must not begin a line; a browser would break before it.
+      const piece = formulaOf(match[0]);
+      const short = !piece.display && piece.source.length < 40;
+      const [stop] = (short && words.slice(from, from + 4).match(/^[.,;:!?)]+/)) || [""];
+      from += stop.length;
+      const span = h("span", { class: piece.display ? "math display" : "math" }, piece.source);
+      into.append(stop ? h("span", { class: "bound" }, span, stop) : span);
+      waiting.push({ span, piece, scope });
     }
-    const span = h("span", { class: piece.display ? "math display" : "math" }, piece.source);
-    // A full stop must not begin a line; a browser would break before it.
-    const after = cut[at + 1];
-    const short = !piece.display && piece.source.length < 40 && isText(after);
-    const [stop] = (short && after.text.match(/^[.,;:!?)]+/)) || [""];
-    if (stop && isText(after)) cut[at + 1] = { text: after.text.slice(stop.length) };
-    node.append(stop ? h("span", { class: "bound" }, span, stop) : span);
-    found.push({ span, piece, macros });
+    if (from < words.length) into.append(referred(words.slice(from), scope));
+  }) as Fill;
+  plain.source = (words) => words.replace(HELD, (one) => formulaOf(one).source);
+  node.replaceChildren();
+  if (!canRead()) plain(node, held);
+  else if (node.tagName === "SPAN") appendInline(node, held, plain);
+  else append(node, held, plain);
+  typesetLater(waiting);
+}
+
+/* Words with references to equations as the numbers that these have. */
+function referred(words: string, { labels }: Scope): string {
+  if (!labels.size) return words;
+  return words.replace(/\\(eq)?ref\s*\{([^{}]{1,30})\}/g, (all, eq, label) => {
+    const number = labels.get(label);
+    return number === undefined ? all : eq ? `(${number})` : String(number);
   });
-  typesetLater(found);
 }

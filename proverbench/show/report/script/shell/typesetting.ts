@@ -1,17 +1,19 @@
 /* When to typeset: as formulas come near the window, for a few milliseconds at a time. */
 import { parsed } from "./data";
-import { typeset, type Macros } from "./formulas";
+import { typeset } from "./formulas";
 import { load } from "./libraries";
 import type { Formula } from "./pieces";
+import type { Scope } from "./scope";
 
 const GROUP = 8; // formulas that are typeset together
+const PASSES = 2; // a text is read first, then its formulas are typeset
 const TURN = 25; // milliseconds of work before the browser is free again
 
 /** A formula that waits, and the element that shows it. */
 export interface Waiting {
   span: HTMLElement;
   piece: Formula;
-  macros: Macros;
+  scope: Scope;
 }
 
 type Action = () => void;
@@ -37,8 +39,8 @@ export function whenNear(node: Element, actions: Action[]) {
 export function typesetLater(formulas: Waiting[]) {
   for (let at = 0; at < formulas.length; at += GROUP) {
     const group = formulas.slice(at, at + GROUP);
-    const actions = group.map(({ span, piece, macros }) => () => {
-      if (span.isConnected && typeof katex !== "undefined") typeset(span, piece, macros);
+    const actions = group.map(({ span, piece, scope }) => () => {
+      if (span.isConnected && typeof katex !== "undefined") typeset(span, piece, scope);
     });
     whenNear(group[0].span, actions);
   }
@@ -59,7 +61,10 @@ function demand(node: Element) {
 /* Do what is wanted, for at most so many milliseconds; the rest follows when the browser is free. */
 function settle(budget: number) {
   if (document.readyState === "loading") return; // demand() has seen to it that this is called later
-  if (waiting.length) load("math"); // a page without KaTeX shows the source
+  if (waiting.length) {
+    load("prose");
+    load("math"); // a page without them shows the source
+  }
   const deadline = performance.now() + budget;
   let done = 0;
   while (done < waiting.length && performance.now() < deadline) waiting[done++]();
@@ -71,10 +76,13 @@ function settle(budget: number) {
 
 /** Do at once what can be seen, so that nobody sees it change. */
 export function settleSeen(budget: number) {
-  for (const node of document.querySelectorAll(".untypeset")) {
-    if (!node.closest("details:not([open])") && node.getBoundingClientRect().top < innerHeight) demand(node);
+  const deadline = performance.now() + budget;
+  for (let pass = 0; pass < PASSES; pass += 1) {
+    for (const node of document.querySelectorAll(".untypeset")) {
+      if (!node.closest("details:not([open])") && node.getBoundingClientRect().top < innerHeight) demand(node);
+    }
+    settle(deadline - performance.now());
   }
-  settle(budget);
 }
 
 window.addEventListener("beforeprint", () => {

@@ -1,0 +1,85 @@
+"""One budget over the sessions that share it: what is spent is watched, and all of them stop when it is used up."""
+
+from typing import TYPE_CHECKING
+
+from proverbench.ask.reserve import Reserve, Share
+from proverbench.spending.money import Budget, Exceeded, output_limit
+
+if TYPE_CHECKING:
+    from proverbench.ask.drive import Driver
+
+
+class BudgetWatch:
+    """Stops every session that shares a budget once it is used up.
+
+    Args:
+        max_cost_usd: Limit on the known cost of all of them, in US dollars; None for no limit.
+        max_tokens_total: Likewise on tokens, prompts included.
+    """
+
+    def __init__(self, max_cost_usd: float | None = None, max_tokens_total: int | None = None) -> None:
+        self._limits = (max_cost_usd, max_tokens_total)
+        self._members: list[Driver] = []
+        self._noted_unknown = False
+        self._reserve: Reserve | None = None
+        if max_cost_usd is not None:
+            self._reserve = Reserve(max_cost_usd, spent_usd=lambda: self._budget().cost.usd, full=self._is_full)
+
+    def join(self, driver: "Driver") -> Share | None:
+        """Count what this session's run spends, and has spent; gives its share of what is set aside under a cap."""
+        self._members.append(driver)
+        if self._reserve is None:
+            return None
+        share = Share(self._reserve, len(self._members))
+        roles = driver.session.sources.manifest.identity.roles
+        for role, spending in driver.spent.budget.roles.items():
+            limit = output_limit(roles[role].generation) if role in roles else None
+            self._reserve.join(share.named(role), spending, limit)
+        return share
+
+    def exceeded(self) -> Exceeded | None:
+        """The limit that is reached, if one is."""
+        return self._budget().exceeded()
+
+    def check(self) -> None:
+        """Stop all of them if a limit is reached."""
+        budget = self._budget()
+        if not budget.limited:
+            return
+        if not self._noted_unknown and any(spending.uncertain for spending in budget.roles.values()):
+            self._noted_unknown = True
+            self._say("note: the server does not tell what some calls used, so the limit may be overstepped")
+        exceeded = budget.exceeded()
+        if exceeded is not None:
+            self._stop(exceeded.words)
+
+    def _is_full(self, needed_usd: float) -> None:
+        """Another call may overstep the cap."""
+        cap, spent = self._limits[0], self._budget().cost
+        self._stop(f"--max-cost {cap:g} reached: {spent} spent, and another call may cost ${needed_usd:.4f}")
+
+    def _stop(self, words: str) -> None:
+        if self._reserve is not None:
+            self._reserve.close()
+        going = [member for member in self._members if not member.stopping()]
+        if not going:
+            return
+        for member in going:
+            member.stop(f"budget: {words}")
+        in_flight = sum(member.in_flight() + member.in_batches() for member in self._members)
+        self._say(f"{words}: asking nothing new; {in_flight} calls are in flight")
+
+    def _budget(self) -> Budget:
+        if len(self._members) == 1:
+            roles = self._members[0].spent.budget.roles
+        else:
+            roles = {
+                f"{number}:{role}": spending
+                for number, member in enumerate(self._members)
+                for role, spending in member.spent.budget.roles.items()
+            }
+        return Budget(*self._limits, roles=roles)
+
+    def _say(self, message: str) -> None:
+        for listener in dict.fromkeys(member.listener for member in self._members):
+            listener.say(message)

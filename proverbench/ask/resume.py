@@ -1,0 +1,188 @@
+"""From options to the draft that a saved run is to become; what is not said is as it was."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from proverbench.ask.parts import (
+    Faults,
+    Options,
+    PreparedRun,
+    Selection,
+    batched_roles,
+    config_of,
+    default,
+    operation_of,
+    ordered,
+    protocol_of,
+    refuse_blind_budget,
+    role_identities,
+    select,
+    templates_of,
+)
+from proverbench.benchmark import benchmark_of
+from proverbench.errors import ConfigError, RunMismatchError
+from proverbench.inputs.config import Config, RoleConfig
+from proverbench.inputs.data import load_rows
+from proverbench.protocols.prompts import Template
+from proverbench.protocols.protocol import Protocol
+from proverbench.records import (
+    Manifest,
+    Role,
+    Task,
+)
+from proverbench.run.session import Draft
+from proverbench.run.sources import MANIFEST, Sources
+from proverbench.tables import read_saved
+
+
+def prepare_resumed(task: Task, path: Path, options: Options) -> PreparedRun:
+    """Check everything that continuing the run at ``path`` needs; what is not said is as it was.
+
+    Raises:
+        JournalError: If ``path`` is no run.
+        UserInputError: Lists every fault.
+    """
+    with closing(Sources(path)) as sources:
+        return _resumed(sources, task, options)
+
+
+def _resumed(sources: Sources, task: Task, options: Options) -> PreparedRun:
+    path, manifest = sources.path, sources.manifest
+    old, extent = manifest.identity, manifest.extent
+    if "imported" in manifest.operation:
+        raise RunMismatchError(
+            f"{path} was imported from the published evaluator, which keeps no prompt templates: nothing more can be "
+            "asked of it, and --final cannot close it. Finish it with that evaluator and import it again, or start a "
+            "new run"
+        )
+    faults = Faults()
+    if old.task != task:
+        other = benchmark_of(old.task).command
+        faults.lines.append(f"{path} is a run of the other benchmark; resume it with: {other} --resume {path}")
+    if options.proofs is not None:
+        faults.lines.append("--proofs cannot be given with --resume: the run has its proofs already")
+    meta = options.meta or extent.meta
+    given = old.proofs_sha256 is not None
+    roles = benchmark_of(old.task).asked(meta=meta, given=given)
+    config = faults.attempt(
+        lambda: config_of(options.config, roles) if options.config else _saved_config(path, manifest, roles)
+    )
+    use_reference = default(options.use_reference_solution, old.use_reference_solution)
+    if config:
+        faults.attempt(lambda: refuse_blind_budget(config, roles, options))
+    protocol = faults.attempt(lambda: protocol_of(options.protocol or old.protocol, roles))
+    templates = (
+        faults.attempt(lambda: _resumed_templates(sources, roles, options.prompts, use_reference, protocol))
+        if protocol
+        else None
+    )
+    identities = faults.attempt(lambda: role_identities(config, roles)) if config else None
+    grown = faults.attempt(lambda: _resumed_rows(sources, options))
+    saved = manifest.operation
+    batched = (
+        faults.attempt(lambda: batched_roles(options.batch or saved.get("batch"), roles, config)) if config else ()
+    )
+    faults.refuse_if_any()
+    if config is None or templates is None or identities is None or grown is None:
+        raise AssertionError("every missing part is a fault")
+    chosen, data_sha256 = grown
+    if given:
+        identities["policy"] = old.roles["policy"]
+    operation = operation_of(config, options, saved) if _operates(options) else saved
+    return PreparedRun(
+        Draft(
+            identity=msgspec.structs.replace(
+                old,
+                protocol=options.protocol or old.protocol,
+                roles=ordered(identities),
+                prompt_sha256={role: template.sha256 for role, template in templates.items()},
+                own_prompts=[role for role, template in templates.items() if template.own],
+                use_reference_solution=use_reference,
+                neutralise=default(options.neutralise, old.neutralise),
+                data_sha256=data_sha256,
+            ),
+            extent=msgspec.structs.replace(
+                extent,
+                rows=len(chosen.rows),
+                samples=default(options.samples, extent.samples),
+                verifier_repeats=default(options.repeats, extent.verifier_repeats),
+                meta=meta,
+                domain=chosen.domain,
+                limit=chosen.limit,
+                shard=chosen.shard,
+            ),
+            operation=operation,
+            rows=chosen.rows,
+            templates=templates,
+            shard_place=chosen.place,
+            format_version=manifest.format_version,
+        ),
+        config,
+        batched or (),
+    )
+
+
+def _saved_config(path: Path, manifest: Manifest, roles: tuple[Role, ...]) -> Config:
+    saved = manifest.operation.get("roles") or {}
+    config = Config(
+        path=path / MANIFEST,
+        roles={
+            role: read_saved(RoleConfig, table, f"{path / MANIFEST}: operation.roles.{role}")
+            for role, table in saved.items()
+        },
+    )
+    missing = [role for role in roles if role not in config.roles]
+    if missing:
+        raise ConfigError(f"{path} was made without [{', '.join(missing)}]; give the config that has it: --config FILE")
+    return config
+
+
+def _resumed_templates(
+    sources: Sources, roles: tuple[Role, ...], paths: Mapping[Role, Path], use_reference: bool, protocol: Protocol
+) -> dict[Role, Template]:
+    """As in the run, unless a path is given (the session refuses one that differs)."""
+    missing = [role for role in sources.manifest.identity.prompt_sha256 if role not in sources.templates]
+    if missing:
+        raise ConfigError(
+            f"{sources.path} has no prompts of its own ({', '.join(missing)}), so nothing more can be asked"
+        )
+    new = tuple(role for role in roles if role not in sources.templates or role in paths)
+    templates = dict(sources.templates) | templates_of(new, paths, use_reference, protocol)
+    return {role: templates[role] for role in ("policy", "verifier", "meta") if role in templates}
+
+
+def _resumed_rows(sources: Sources, options: Options) -> tuple[Selection, str]:
+    manifest = sources.manifest
+    extent = manifest.extent
+    as_before = Selection(list(sources.rows), extent.domain, extent.limit, extent.shard, manifest.shard_place)
+    selection = (options.domain, options.limit, options.shard)
+    if options.data is None:
+        if any(value is not None for value in selection):
+            raise ConfigError("--domain, --limit or --shard with --resume need the data file again: --data FILE")
+        return as_before, manifest.identity.data_sha256
+    dataset = load_rows(benchmark_of(manifest.identity.task), options.data)
+    if all(value is None for value in selection):
+        return as_before, dataset.sha256
+    chosen = select(
+        dataset,
+        default(options.domain, extent.domain),
+        default(options.limit, extent.limit),
+        default(options.shard, extent.shard),
+    )
+    return chosen, dataset.sha256
+
+
+def _operates(options: Options) -> bool:
+    return any(
+        value is not None
+        for value in (
+            options.config,
+            options.concurrency,
+            options.max_cost_usd,
+            options.max_tokens_total,
+            options.batch,
+        )
+    )

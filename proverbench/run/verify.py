@@ -1,0 +1,150 @@
+"""Whether a saved run is whole, and its figures follow from it: for whoever did not make it (docs/run-format.md)."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from proverbench.errors import ProverBenchError
+from proverbench.records import ProofRecord
+from proverbench.run.folder import RECORDS, scored
+from proverbench.run.sources import SUMMARY, Sources, pretty
+from proverbench.version import __version__
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What looking at a run has shown."""
+
+    path: Path
+    run_id: str
+    complete: bool = False
+    lines: int = 0
+    """Lines of calls.jsonl."""
+    head: str = ""
+    """Chain of its last line."""
+    unsealed: int = 0
+    """Lines that have no seal."""
+    losses: list[str] = field(default_factory=list)
+    """What is lost and was accepted, in words."""
+    faults: list[str] = field(default_factory=list)
+    """What is wrong; empty if the run is whole and its figures follow from it."""
+    notes: list[str] = field(default_factory=list)
+    """What cannot be known."""
+    scored_by: str = ""
+    """The version that wrote summary.json."""
+    summary_sha256: str = ""
+
+    @property
+    def quote(self) -> str:
+        """One line that a paper can quote; who has the folder can check it."""
+        return (
+            f"proverbench {__version__} verified run {self.run_id[:16]}: {self.lines} lines, seal {self.head}, "
+            f"summary sha256 {self.summary_sha256[:16]}"
+        )
+
+
+def verify_run(path: Path) -> Verified:
+    """Check that the replies behind a run's figures are whole and that the figures follow from them; calls nothing.
+
+    Args:
+        path: The run's folder.
+
+    Returns:
+        What was found. The folder is not changed.
+
+    Raises:
+        RunMismatchError: If the folder is no run, or this version does not know how to read it.
+        JournalError: If a source but calls.jsonl is damaged.
+    """
+    sources = Sources(path)
+    try:
+        return _verified(sources)
+    finally:
+        sources.close()
+
+
+def _verified(sources: Sources) -> Verified:
+    path, run_id = sources.path, sources.manifest.run_id
+    try:
+        checker = sources.ledger.checker
+    except ProverBenchError as exc:
+        return Verified(path, run_id, faults=str(exc).split("\n"))
+    comparison = _Comparison(path / RECORDS)
+    try:
+        summary = scored(sources, comparison.see).summary
+    finally:
+        comparison.close()
+    faults = comparison.faults()
+    derived = pretty(summary)
+    file = path / SUMMARY
+    stored = file.read_bytes() if file.exists() else None
+    if stored is None:
+        faults.append(f"{file} is missing; write it with: proverbench score {path}")
+    elif stored != derived:
+        faults.append(f"{file} does not follow from the replies{_older(stored, summary.scored_by)}")
+    notes = []
+    if checker.unsealed:
+        notes.append(f"{checker.unsealed} of {checker.lines} lines were written before there were seals")
+    if sources.calls.kept() is None:
+        notes.append("there is no seal.json: lines that are missing at the end could not be noticed")
+    return Verified(
+        path,
+        run_id,
+        complete=summary.complete,
+        lines=checker.lines,
+        head=checker.place.head,
+        unsealed=checker.unsealed,
+        losses=[f"line {fault.line} {fault.what}" for fault in checker.accepted],
+        faults=faults,
+        notes=notes,
+        scored_by=summary.scored_by,
+        summary_sha256=hashlib.sha256(derived).hexdigest(),
+    )
+
+
+def _older(stored: bytes, here: str) -> str:
+    """What may explain that a stored summary is another than the derived one."""
+    try:
+        by = msgspec.json.decode(stored, type=_ScoredBy).scored_by
+    except msgspec.DecodeError:
+        return "; it is no summary"
+    if by == here:
+        return ""
+    return f": version {by or 'unknown'} wrote it, and {here} may count otherwise; verify it with that one, or score it"
+
+
+class _ScoredBy(msgspec.Struct):
+    scored_by: str = ""
+
+
+class _Comparison:
+    """Compares records, as they are derived, with those that are stored."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._stored = file.open("rb") if file.exists() else None
+        self._encode: Callable[[object], bytes] = msgspec.json.Encoder().encode
+        self._number = 0
+        self._first: str | None = None
+
+    def see(self, record: ProofRecord) -> None:
+        self._number += 1
+        if self._stored is None or self._first is not None:
+            return
+        line = self._encode(record) + b"\n"
+        if self._stored.read(len(line)) != line:
+            self._first = f"{self._file}:{self._number}: the record of {record.key} does not follow from the replies"
+
+    def faults(self) -> list[str]:
+        if self._stored is None:
+            return [f"{self._file} is missing"]
+        return [] if self._first is None else [self._first]
+
+    def close(self) -> None:
+        if self._stored is not None:
+            if self._first is None and self._stored.read(1):
+                self._first = f"{self._file}: has more records than the run"
+            self._stored.close()

@@ -1,0 +1,110 @@
+"""Which room may import which: an arrow that is not here is a decision to take (docs/architecture.md)."""
+
+import ast
+from pathlib import Path
+
+import proverbench
+
+PACKAGE = Path(proverbench.__file__).parent
+
+PURE = "benchmark errors lines protocols metrics records redact selection shipped spending tables unseen version"
+"""Rooms that touch no disk, net, clock or environment, but for templates and what is shipped, which are read."""
+
+ARROWS = {
+    # pure
+    "errors": "",
+    "version": "",
+    "lines": "",
+    "unseen": "",
+    "redact": "unseen",
+    "records": "errors",
+    "tables": "errors",
+    "benchmark": "records",
+    "selection": "errors records",
+    "shipped": "errors",
+    "protocols": "errors records shipped",
+    "metrics": "benchmark errors records",
+    "spending": "errors records tables",
+    # what is asked, and where
+    "concurrency": "",
+    "endpoints.kinds": "redact",
+    "endpoints": "concurrency endpoints.kinds errors inputs lines redact spending",
+    "inputs": "benchmark endpoints.kinds errors lines protocols records redact run selection shipped spending tables "
+    "version",
+    # runs
+    "run": "benchmark endpoints.kinds errors lines metrics protocols records selection spending unseen version",
+    "ask": "benchmark concurrency endpoints endpoints.kinds errors inputs protocols records run selection spending "
+    "tables version",
+    "people": "benchmark errors inputs metrics records run show",
+    # what people use
+    "show": "benchmark errors inputs metrics people proverbench protocols records run selection spending unseen "
+    "version",
+    "rehearse": "errors protocols records run",
+    "api": "ask benchmark endpoints errors inputs records run",
+    "cli": "ask benchmark endpoints errors inputs metrics people protocols records rehearse run show spending unseen",
+    "retrieval": "cli concurrency endpoints errors inputs lines metrics redact run shipped show version",
+    "compression": "cli endpoints errors inputs lines protocols redact run shipped show version",
+    "proverbench": "api endpoints errors inputs metrics protocols show",
+    "__main__": "cli compression retrieval",
+}
+"""Room → the rooms that it may import. A room is a folder or a module of ``proverbench/``."""
+
+
+def _room(module: str) -> str:
+    parts = module.split(".")[1:]
+    if parts[:2] == ["endpoints", "kinds"]:
+        return "endpoints.kinds"
+    return parts[0] if parts else "proverbench"
+
+
+def _imports(tree: ast.Module) -> set[str]:
+    """Modules that are imported somewhere in a module, but for its types' sake."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            node.body = []
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {node.module or "" for node in found if isinstance(node, ast.ImportFrom)}
+    return names | {alias.name for node in found if isinstance(node, ast.Import) for alias in node.names}
+
+
+def _by_room() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        module = ".".join(part for part in parts if part != "__init__")
+        found.setdefault(_room(module), set()).update(_imports(ast.parse(path.read_text(encoding="utf-8"))))
+    return found
+
+
+BY_ROOM = _by_room()
+
+
+def test_every_room_has_a_line():
+    assert set(BY_ROOM) == set(ARROWS)
+
+
+def test_rooms_import_only_what_they_may():
+    ours = {
+        room: {_room(name) for name in names if name.split(".")[0] == "proverbench"} - {room}
+        for room, names in BY_ROOM.items()
+    }
+    unknown = {room: sorted(found - set(ARROWS[room].split())) for room, found in ours.items()}
+    assert {room: arrows for room, arrows in unknown.items() if arrows} == {}
+
+
+def test_pure_rooms_import_pure_rooms_and_nothing_that_touches_the_world():
+    worldly = {
+        "os",
+        "socket",
+        "time",
+        "asyncio",
+        "subprocess",
+        "aiohttp",
+        "requests",
+        "tempfile",
+        "shutil",
+        "threading",
+    }
+    for room in PURE.split():
+        assert set(ARROWS[room].split()) <= set(PURE.split()), room
+        assert not {name.split(".")[0] for name in BY_ROOM[room]} & worldly, room
