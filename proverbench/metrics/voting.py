@@ -195,35 +195,16 @@ def best_threshold(
     count = min(folds, problems)
     fold = np.empty(problems, dtype=np.int64)
     fold[rng.permutation(problems)] = np.arange(problems) % count
-
-    def choose(chosen_from: NDArray[np.bool_]) -> int:
-        values = table.values(table.earned[chosen_from].sum(axis=0), table.possible[chosen_from].sum(axis=0))
-        scores = [float(values[f"bal_f1@{repeats},{k}"]) for k in range(1, repeats + 1)]
-        best = max((score for score in scores if not math.isnan(score)), default=math.nan)
-        return max((k for k, score in enumerate(scores, start=1) if score == best), default=repeats)
-
-    chosen = [choose(fold != f) for f in range(count)]
-    k_of_problem = np.array(chosen)[fold]
-    overall = choose(np.ones(problems, dtype=np.bool_))
-    rows = np.arange(problems)
-    columns = {
-        "honest": k_of_problem,
-        "in_sample": np.full(problems, overall),
-        "majority": np.full(problems, majority(repeats)),
-        "pessimistic": np.full(problems, repeats),
-    }
-    names, earned, possible = [], [], []
-    for rule, k in columns.items():
-        for part, offset in (("tpr", 0), ("tnr", 1)):
-            names.append(f"{part} {rule}")
-            earned.append(table.earned[rows, 2 * (k - 1) + offset])
-            possible.append(table.possible[:, offset])
-    rules = RateTable(
-        names=tuple(names),
-        earned=np.stack(earned, axis=1),
-        possible=np.stack(possible, axis=1),
-        items=np.stack(possible, axis=1).sum(axis=0),
-        metrics={rule: Function((f"tpr {rule}", f"tnr {rule}"), harmonic_mean) for rule in columns},
+    chosen = [_best_k(table, repeats, fold != f) for f in range(count)]
+    overall = _best_k(table, repeats, np.ones(problems, dtype=np.bool_))
+    rules = _under_rules(
+        table,
+        {
+            "honest": np.array(chosen)[fold],
+            "in_sample": np.full(problems, overall),
+            "majority": np.full(problems, majority(repeats)),
+            "pessimistic": np.full(problems, repeats),
+        },
     )
     point = rules.point()
 
@@ -240,6 +221,32 @@ def best_threshold(
         "folds": count,
         "seed": seed,
     }
+
+
+def _best_k(table: RateTable, repeats: int, chosen_from: NDArray[np.bool_]) -> int:
+    """The k with the largest bal_f1 on some problems; of equally good ones the largest."""
+    values = table.values(table.earned[chosen_from].sum(axis=0), table.possible[chosen_from].sum(axis=0))
+    scores = [float(values[f"bal_f1@{repeats},{k}"]) for k in range(1, repeats + 1)]
+    best = max((score for score in scores if not math.isnan(score)), default=math.nan)
+    return max((k for k, score in enumerate(scores, start=1) if score == best), default=repeats)
+
+
+def _under_rules(table: RateTable, rules: Mapping[str, NDArray[np.int64]]) -> RateTable:
+    """Credits under rules that take another k for each problem: name of the rule → k, shape (C,)."""
+    rows = np.arange(len(table.earned))
+    names, earned, possible = [], [], []
+    for rule, k in rules.items():
+        for part, offset in (("tpr", 0), ("tnr", 1)):
+            names.append(f"{part} {rule}")
+            earned.append(table.earned[rows, 2 * (k - 1) + offset])
+            possible.append(table.possible[:, offset])
+    return RateTable(
+        names=tuple(names),
+        earned=np.stack(earned, axis=1),
+        possible=np.stack(possible, axis=1),
+        items=np.stack(possible, axis=1).sum(axis=0),
+        metrics={rule: Function((f"tpr {rule}", f"tnr {rule}"), harmonic_mean) for rule in rules},
+    )
 
 
 def _voting_table(arrays: JudgmentArrays, pairs: list[tuple[int, int]]) -> RateTable:
