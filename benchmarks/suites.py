@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import bench_report, tool
+from benchmarks.coverage import main as grid_of_coverage
 from benchmarks.measure import Mock, Results, Usage, cores, mock, python, require, run
 from benchmarks.mock import dealt
 from benchmarks.schedule import ideal_makespan
@@ -318,6 +319,12 @@ def cluster(results: Results, options: Options) -> None:
                 raise SystemExit(f"{name} of the run on Ray differs from that of one process")
 
 
+def coverage(results: Results, options: Options) -> None:
+    """The grid of docs/coverage.md; ends with an error where it lies outside its bounds."""
+    grid_of_coverage(options.quick)
+    results.add("coverage", "cells outside the bounds", [0], "", "0")
+
+
 SUITES: dict[str, Callable[[Results, Options], None]] = {
     "startup": startup,
     "throughput": throughput,
@@ -327,4 +334,5 @@ SUITES: dict[str, Callable[[Results, Options], None]] = {
     "offline": offline,
     "report": report,
     "cluster": cluster,
+    "coverage": coverage,
 }

@@ -11,21 +11,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)
 
 
-def shared_options(*, data: str, repeats: int, reference_shown: bool) -> Callable[[F], F]:
+def shared_options(*, data: str, shipped: str, repeats: int, reference_shown: bool) -> Callable[[F], F]:
     """The options that both benchmarks have.
 
     Args:
         data: What a row of the data file is.
+        shipped: The name of our own data file.
         repeats: Judgments of each proof unless --verifier-repeats says otherwise.
         reference_shown: Whether judges see the reference solution unless the switch says otherwise.
     """
     options = [
-        click.option("--data", type=FILE, metavar="FILE", help=f"JSONL file of {data} (docs/data.md)."),
+        click.option("--data", type=FILE, metavar="FILE", help=f"JSONL file of {data} (docs/data.md), or {shipped}."),
         click.option(
             "--config",
             type=FILE,
             metavar="FILE",
-            help="TOML file of models and endpoints; see configs/, docs/configs.md.",
+            help="TOML file of models and endpoints (docs/configs.md), or shipped:NAME, e.g. shipped:embedded.",
         ),
         click.option(
             "--verifier-repeats",

@@ -11,7 +11,7 @@ from proverbench.records import Role
 
 
 @click.command(cls=HandlesErrors, name="verify", context_settings={"help_option_names": ["-h", "--help"]})
-@shared_options(data="annotated proofs", repeats=1, reference_shown=False)
+@shared_options(data="annotated proofs", shipped="shipped:verifierbench", repeats=1, reference_shown=False)
 @click.option(
     "--correct-from",
     type=float,
@@ -28,7 +28,7 @@ def command(**given: Any) -> int:
     explanation matches the annotation. Scores are defined in docs/metrics.md.
 
     \b
-    Try:     verifierbench --data data/verifierbench.jsonl --config configs/embedded.toml --meta --limit 4
+    Try:     verifierbench --data shipped:verifierbench --config shipped:embedded --meta --limit 4
     Go on:   verifierbench --resume runs/NAME
     Grow:    verifierbench --resume runs/NAME --verifier-repeats 4     (pays only for what is new)
 

@@ -22,6 +22,7 @@ from proverbench.inputs.graded import graded_annotation, read_grade
 from proverbench.protocols.basic_v1 import parse_steps
 from proverbench.records import Annotation, Problem, Proof
 from proverbench.selection import EVERYTHING, parse_shard, shard_of
+from proverbench.shipped import resolve
 
 R = TypeVar("R", bound=Problem)
 
@@ -102,25 +103,25 @@ def load_problems(path: Path | str) -> Dataset[Problem]:
     """Read ProverBench data.
 
     Args:
-        path: A JSONL file, a problem a line (docs/data.md).
+        path: A JSONL file, a problem a line (docs/data.md), or ``shipped:proverbench``.
 
     Raises:
         DataError: Lists every fault of the file, each with its line and field.
     """
-    return _load(Path(path), _problem, "problem_id")
+    return _load(resolve(path, "data"), _problem, "problem_id")
 
 
 def load_proofs(path: Path | str, *, correct_from: float | None = None) -> Dataset[Proof]:
     """Read VerifierBench data.
 
     Args:
-        path: A JSONL file, an annotated or graded proof a line (docs/data.md).
+        path: A JSONL file, an annotated or graded proof a line (docs/data.md), or ``shipped:verifierbench``.
         correct_from: The points from which a proof that was only graded counts as correct; None: 6 of 7, else all.
 
     Raises:
         DataError: Lists every fault of the file, each with its line and field.
     """
-    path = Path(path)
+    path = resolve(path, "data")
     dataset = _load(path, lambda row: _proof(row, correct_from), "proof_id")
     if correct_from is not None:
         _check_correct_from(path, dataset, correct_from)
@@ -277,7 +278,7 @@ def looks_like_proofs(path: Path | str) -> bool:
         DataError: If the file cannot be read.
     """
     marks = ("steps", "annotation", "first_fatal_error_step", "grade", "grades")
-    first = [any(mark in row.data for mark in marks) for row in islice(_Lines(Path(path)), 20)]
+    first = [any(mark in row.data for mark in marks) for row in islice(_Lines(resolve(path, "data")), 20)]
     return sum(first) * 2 > len(first)
 
 

@@ -12,7 +12,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -22,6 +21,7 @@ from proverbench.errors import PromptError
 from proverbench.protocols.basic_v1 import BASIC_V1
 from proverbench.protocols.protocol import Protocol, Slots
 from proverbench.records import Annotation, Problem, Proof, Role, Row, Verdict
+from proverbench.shipped import shipped
 
 NO_REFERENCE = "None"
 """What stands for a reference solution that is absent, empty or switched off."""
@@ -355,8 +355,4 @@ def _normalised(raw: bytes) -> str:
 
 @lru_cache
 def _own_text(name: str) -> str:
-    # A wheel carries the templates inside the package; in a checkout they stand beside it.
-    for candidate in (files("proverbench") / "_prompts" / name, Path(__file__).parents[2] / "prompts" / name):
-        if candidate.is_file():
-            return _normalised(candidate.read_bytes())
-    raise PromptError(f"prompts/{name} is missing from this installation; reinstall proverbench")
+    return _normalised(shipped(f"prompts/{name}").read_bytes())

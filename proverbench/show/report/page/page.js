@@ -29,6 +29,7 @@ var PB = (() => {
     copy: () => copy,
     copyButton: () => copyButton,
     csv: () => csv,
+    explain: () => explain,
     h: () => h,
     has: () => has,
     isRaw: () => isRaw,
@@ -112,14 +113,14 @@ var PB = (() => {
     if (!help) return { help: () => {
     } };
     const form = h("form", { method: "dialog" }, h("button", { type: "submit" }, "Close"));
-    const dialog = h("dialog", { "aria-label": "Help" }, help, form);
+    const dialog2 = h("dialog", { "aria-label": "Help" }, help, form);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      dialog.close();
+      dialog2.close();
     });
-    const open = () => dialog.showModal();
+    const open = () => dialog2.showModal();
     tools.append(h("button", { type: "button", class: "quiet", "aria-label": "Help", onclick: open }, "?"));
-    header.append(dialog);
+    header.append(dialog2);
     return { help: open };
   }
   function themeButton() {
@@ -228,10 +229,69 @@ var PB = (() => {
     return lines.map((line2) => line2.map(cell).join(",")).join("\n") + "\n";
   }
 
+  // shell/table.ts
+  var own = (row, key) => row[key];
+  function table(wanted) {
+    const { caption, columns, rows, sort = null, sortable = true, className = "" } = wanted;
+    const body = h("tbody");
+    const heads = columns.map((column) => {
+      const head = h("th", { scope: "col", class: column.numeric ? "number" : null, title: column.title });
+      if (sortable && rows.length > 1)
+        head.append(h("button", { type: "button", onclick: () => by(column) }, column.label));
+      else head.append(column.label);
+      return head;
+    });
+    const fill2 = (shown) => body.replaceChildren(...shown.map((row) => line(columns, row)));
+    let sorted = null;
+    function by(column, descending) {
+      const down = descending ?? (sorted?.column === column ? !sorted.down : Boolean(column.numeric));
+      sorted = { column, down };
+      heads.forEach(
+        (head, at) => columns[at] === column ? head.setAttribute("aria-sort", down ? "descending" : "ascending") : head.removeAttribute("aria-sort")
+      );
+      const value = (row) => column.value ? column.value(row) : own(row, column.key);
+      fill2([...rows].sort((one, other) => compare(value(one), value(other), down)));
+    }
+    fill2(rows);
+    const start = sort && columns.find((column) => column.key === sort.key);
+    if (start) by(start, sort.descending);
+    return h(
+      "div",
+      { class: "tabled" },
+      h("p", { class: "caption" }, caption),
+      h(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+        h("table", { class: className, "aria-label": caption }, h("thead", null, h("tr", null, heads)), body)
+      )
+    );
+  }
+  function line(columns, row) {
+    return h(
+      "tr",
+      { class: own(row, "className") },
+      columns.map((column, at) => {
+        const content = column.show ? column.show(row) : own(row, column.key) ?? "–";
+        const kind = column.numeric ? "number" : null;
+        return at === 0 ? h("th", { class: kind, scope: "row" }, content) : h("td", { class: kind }, content);
+      })
+    );
+  }
+  function compare(a, b, down) {
+    if (a === null || a === void 0) return 1;
+    if (b === null || b === void 0) return -1;
+    const both = typeof a === "number" && typeof b === "number";
+    const difference = both ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+    return down ? -difference : difference;
+  }
+
   // shell/chart.ts
   var SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "cross", "wye", "asterisk"];
   var LARGEST = 760;
-  var colour = (series) => `var(--series-${series % 8 + 1})`;
+  var OWN_COLOURS = 8;
+  var GOLDEN_ANGLE = 137.508;
+  var MOST_ROWS = 500;
+  var colour = (series) => series < OWN_COLOURS ? `var(--series-${series + 1})` : `hsl(${Math.round(series * GOLDEN_ANGLE) % 360} 55% var(--series-light))`;
   var symbol = (series) => SYMBOLS[(series + Math.floor(series / SYMBOLS.length)) % SYMBOLS.length];
   function chart({ title, says, draw, rows, legend = [], label }) {
     const canvas = h("div", { class: "canvas" });
@@ -249,7 +309,8 @@ var PB = (() => {
         "p",
         { class: "below" },
         copyButton("Copy the numbers as CSV", () => csv(rows))
-      )
+      ),
+      numbers(title, rows)
     );
     let drawn = 0;
     const redraw = () => {
@@ -270,6 +331,25 @@ var PB = (() => {
     new ResizeObserver(() => undrawn(redraw)).observe(canvas);
     return figure;
   }
+  function numbers(title, rows) {
+    const details = h(
+      "details",
+      { class: "numbers", ontoggle: fill2 },
+      h("summary", null, "The numbers as a table")
+    );
+    function fill2() {
+      if (!details.open || details.childElementCount > 1 || !rows.length) return;
+      const shown = rows.slice(0, MOST_ROWS);
+      const columns = Object.keys(shown[0]).map((key) => {
+        const numeric = shown.every((row) => typeof row[key] === "number" || row[key] === null);
+        return { key, label: key, numeric, show: (row) => rounded(row[key]) };
+      });
+      const rest = rows.length > MOST_ROWS ? `; the first ${MOST_ROWS} of ${rows.length} rows, all of them as CSV` : "";
+      details.append(table({ caption: `${title}${rest}`, columns, rows: shown }));
+    }
+    return details;
+  }
+  var rounded = (value) => typeof value === "number" && !Number.isInteger(value) ? value.toPrecision(4) : value === null ? "–" : String(value);
   function gate(svg) {
     const texts = document.createTreeWalker(svg, NodeFilter.SHOW_TEXT);
     for (let node; node = texts.nextNode(); ) if (node.nodeValue) node.nodeValue = visible(node.nodeValue);
@@ -368,6 +448,24 @@ var PB = (() => {
     return packed ? unpack(packed.textContent ?? "") : fetched(`chunk/${number2}.json?v=${encodeURIComponent(version)}`);
   }
 
+  // shell/explain.ts
+  var dialog = null;
+  function explain(what, ...says) {
+    return h(
+      "button",
+      { type: "button", class: "explain", "aria-label": `What is ${what}?`, onclick: () => show(what, says) },
+      "?"
+    );
+  }
+  function show(what, says) {
+    dialog ??= document.body.appendChild(h("dialog", { class: "explanation" }));
+    const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
+    const paragraphs = says.map((said) => typeof said === "string" ? h("p", null, said) : said);
+    dialog.setAttribute("aria-label", what);
+    dialog.replaceChildren(h("h2", null, what), ...paragraphs.filter((part2) => part2 instanceof Node), close);
+    dialog.showModal();
+  }
+
   // shell/pieces.ts
   var LONGEST = 8e3;
   var ENVIRONMENTS = new Set(
@@ -421,62 +519,6 @@ var PB = (() => {
     while (at !== -1 && source[at - 1] === "\\") at = next("$", at + 1);
     if (at <= inside || /\s/.test(source[at - 1]) || /[0-9]/.test(source[at + 1] ?? "")) return -1;
     return at - inside < LONGEST && /\n\s*\n/.test(source.slice(inside, at)) ? -1 : at;
-  }
-
-  // shell/table.ts
-  var own = (row, key) => row[key];
-  function table(wanted) {
-    const { caption, columns, rows, sort = null, sortable = true, className = "" } = wanted;
-    const body = h("tbody");
-    const heads = columns.map((column) => {
-      const head = h("th", { scope: "col", class: column.numeric ? "number" : null, title: column.title });
-      if (sortable && rows.length > 1)
-        head.append(h("button", { type: "button", onclick: () => by(column) }, column.label));
-      else head.append(column.label);
-      return head;
-    });
-    const fill2 = (shown) => body.replaceChildren(...shown.map((row) => line(columns, row)));
-    let sorted = null;
-    function by(column, descending) {
-      const down = descending ?? (sorted?.column === column ? !sorted.down : Boolean(column.numeric));
-      sorted = { column, down };
-      heads.forEach(
-        (head, at) => columns[at] === column ? head.setAttribute("aria-sort", down ? "descending" : "ascending") : head.removeAttribute("aria-sort")
-      );
-      const value = (row) => column.value ? column.value(row) : own(row, column.key);
-      fill2([...rows].sort((one, other) => compare(value(one), value(other), down)));
-    }
-    fill2(rows);
-    const start = sort && columns.find((column) => column.key === sort.key);
-    if (start) by(start, sort.descending);
-    return h(
-      "div",
-      { class: "tabled" },
-      h("p", { class: "caption" }, caption),
-      h(
-        "div",
-        { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-        h("table", { class: className, "aria-label": caption }, h("thead", null, h("tr", null, heads)), body)
-      )
-    );
-  }
-  function line(columns, row) {
-    return h(
-      "tr",
-      { class: own(row, "className") },
-      columns.map((column, at) => {
-        const content = column.show ? column.show(row) : own(row, column.key) ?? "–";
-        const kind = column.numeric ? "number" : null;
-        return at === 0 ? h("th", { class: kind, scope: "row" }, content) : h("td", { class: kind }, content);
-      })
-    );
-  }
-  function compare(a, b, down) {
-    if (a === null || a === void 0) return 1;
-    if (b === null || b === void 0) return -1;
-    const both = typeof a === "number" && typeof b === "number";
-    const difference = both ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
-    return down ? -difference : difference;
   }
 
   // shell/scope.ts
@@ -934,14 +976,14 @@ ${indent()}**${name}${title ? ` (${title})` : ""}.** `;
   function text(source, { tag = "div", className = "prose", scope = EMPTY } = {}) {
     const node = h(tag, { class: className });
     const all = source ?? "";
-    const show = () => {
+    const show2 = () => {
       node.classList.toggle("as-it-came", asTheyCame);
       node.replaceChildren();
       if (all.length <= LONG) part(node, all, scope);
       else node.append(...sections(all).map((cut) => part(h("div", { class: "section" }), cut, scope)));
     };
-    sources.set(node, show);
-    show();
+    sources.set(node, show2);
+    show2();
     return node;
   }
   function part(node, source, scope) {

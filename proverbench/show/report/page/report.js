@@ -8,6 +8,7 @@
     colour,
     copyButton,
     csv,
+    explain,
     h,
     later,
     number,
@@ -550,6 +551,91 @@
     };
   }
 
+  // report/words.ts
+  var TASKS = { prover: "ProverBench", verifier: "VerifierBench" };
+  var metric = (name) => Object.values(head.metrics).flat().find((known) => known.name === name);
+  var headline = (task) => head.metrics[task][0].name;
+  var label = (name) => metric(name)?.label ?? name;
+  var plural = (count2, one) => `${number(count2)} ${one}${Number(count2) === 1 ? "" : "s"}`;
+
+  // report/glossary.ts
+  var TERMS = [
+    ["Problem", "A statement to be proved."],
+    ["Policy", "The model that writes the proofs."],
+    ["Sample", "One of the S proofs that the policy writes of a problem."],
+    ["Step", "A part of a proof, as its author cut it; steps are counted from 0."],
+    ["Judge, verifier", "The model that reads a proof and says at which step it first goes wrong, or that it does not."],
+    ["Judgment, repeat", "One answer of the judge; it is asked R times for each proof."],
+    ["Accepts", "The judge finds no error. A proof counts as accepted only if all R judgments are valid and accept."],
+    [
+      "Invalid",
+      "A reply that could not be read as a verdict. It counts as no acceptance, and stays in every denominator."
+    ],
+    ["Reference solution", "A solution that came with the problem; the judge may be shown it."],
+    [
+      "Human annotation",
+      "What a person found: the first step with a fatal error, and steps with errors that can be mended."
+    ],
+    ["Meta-verifier", "A model that grades how well a judge's explanation matches the human one."],
+    ["Split", 'A part of the problems, such as one collection; "all" is all of them.'],
+    [
+      "95 % interval",
+      "How far the score could move had other problems of the same kind been drawn: of 100 such intervals, about 95 hold the score of all such problems."
+    ],
+    [
+      "Neutralised",
+      "Tags in a proof that could pass for the judge's own were shown to the judge as plain text; here you see the original."
+    ],
+    ["Labels", "What people said of a random draw of this run's proofs; they correct the judge's score."]
+  ];
+  var LEVELS = {
+    EXACT_MATCH: "The explanation names the error that people named, for the same reason. It earns full credit.",
+    BASIC_MATCH: "The explanation finds that error, with gaps or inaccuracies. It earns three quarters.",
+    POOR_MATCH: "The verdict is right, and the explanation hardly matches. It earns half.",
+    WRONG_POLARITY: "The verdict is wrong: an error where there is none, or none where there is one. It earns nothing."
+  };
+  var aboutReason = (code) => head.reasons[code];
+  function reasonView(code) {
+    const says = aboutReason(code);
+    return [h("b", null, code), says ? [" ", explain(code, says)] : null];
+  }
+  var levelView = (level) => [
+    h("b", null, level),
+    " ",
+    Object.hasOwn(LEVELS, level) ? explain(level, LEVELS[level]) : null
+  ];
+  function metricView(name) {
+    const found2 = metric(name);
+    return found2 ? explain(found2.label, ...definition(found2)) : null;
+  }
+  var definition = ({ name, help: help2, better, unit }) => [
+    help2,
+    `${better === "higher" ? "Higher is better" : "Lower is better"}${unit === "share" ? "; a share, from 0 to 100 %" : ""}.`,
+    h("p", { class: "small" }, "In files and commands: ", h("code", null, name))
+  ];
+  function glossary() {
+    const terms = (rows) => h(
+      "dl",
+      { class: "terms" },
+      rows.map(([term, means]) => [h("dt", null, term), h("dd", null, means)])
+    );
+    const metrics = Object.values(head.metrics).flat();
+    const codes = /* @__PURE__ */ new Set([
+      ...head.index.reasons,
+      ...head.runs.flatMap((run) => Object.values(run.invalid).flatMap(Object.keys))
+    ]);
+    const reasons = [...codes].filter(aboutReason).sort();
+    const graded = head.runs.some((run) => run.meta);
+    return [
+      h("h3", null, "Words"),
+      terms(TERMS),
+      h("h3", null, "Metrics"),
+      terms(metrics.map((found2) => [found2.label, found2.help])),
+      reasons.length ? [h("h3", null, "Why replies were invalid"), terms(reasons.map((code) => [code, aboutReason(code)]))] : null,
+      graded ? [h("h3", null, "Levels of the meta-verifier"), terms(Object.entries(LEVELS))] : null
+    ];
+  }
+
   // report/texts.ts
   var scope = scopeOf([]);
   function takeScope(item, content) {
@@ -572,13 +658,6 @@
     return button;
   }
   var pressRaw = () => document.querySelector(".raw-toggle")?.click();
-
-  // report/words.ts
-  var TASKS = { prover: "ProverBench", verifier: "VerifierBench" };
-  var metric = (name) => Object.values(head.metrics).flat().find((known) => known.name === name);
-  var headline = (task) => head.metrics[task][0].name;
-  var label = (name) => metric(name)?.label ?? name;
-  var plural = (count2, one) => `${number(count2)} ${one}${Number(count2) === 1 ? "" : "s"}`;
 
   // report/judgment.ts
   var fillers = /* @__PURE__ */ new WeakMap();
@@ -627,7 +706,7 @@
         "p",
         null,
         "This reply could not be read as a verdict: ",
-        h("b", null, judgment.reason),
+        reasonView(judgment.reason ?? ""),
         ". It counts as no acceptance, and as no rejection either."
       ),
       judgment.errors.length ? [
@@ -647,7 +726,7 @@
       "div",
       { class: "meta" },
       h("h4", null, "Meta-verifier"),
-      h("p", null, meta.level ? h("b", null, meta.level) : ["no level: ", h("b", null, meta.reason)]),
+      h("p", null, meta.level ? levelView(meta.level) : ["no level: ", reasonView(meta.reason ?? "")]),
       meta.reply === null || meta.reply === void 0 ? null : calls(meta, "the meta-verifier's")
     );
   }
@@ -754,7 +833,7 @@
         (marks) => runView(
           item,
           marks,
-          proof.runs.find((judged2) => judged2.run === marks[0])
+          proof.runs.find((judged3) => judged3.run === marks[0])
         )
       )
     );
@@ -904,7 +983,7 @@
       why ? h(
         "p",
         { class: "callout bad" },
-        why === "pending" ? "The policy has not answered yet." : ["No valid proof, so nothing was judged and it scores 0: ", h("b", null, why)]
+        why === "pending" ? "The policy has not answered yet." : ["No valid proof, so nothing was judged and it scores 0: ", reasonView(why)]
       ) : bigStrip(item, runNumber, marks, shown),
       (shown?.judgments ?? []).map((judgment) => judgmentView(item, runNumber, judgment, shown?.prompt ?? null, marks))
     );
@@ -1074,9 +1153,9 @@
     );
   }
   function verdictsOf({ item, content, labelling }) {
-    const judged2 = content.proofs[item.place].runs.find((run) => run.run === labelling.run);
+    const judged3 = content.proofs[item.place].runs.find((run) => run.run === labelling.run);
     const marks = item.runs.find(([run]) => run === labelling.run);
-    return h("div", null, h("h3", { class: "now" }, "What the judge said"), runView(item, marks, judged2));
+    return h("div", null, h("h3", { class: "now" }, "What the judge said"), runView(item, marks, judged3));
   }
   function controls(on, state) {
     const { draft } = on;
@@ -1259,18 +1338,21 @@
   // report/intervals.ts
   var range = (interval) => interval ? [interval.low, interval.high] : null;
   var between = (interval) => interval ? `${(100 * interval.low).toFixed(1)} to ${(100 * interval.high).toFixed(1)}` : null;
-  var aboutInterval = (interval) => interval ? [interval.n ? `95 % interval, ${plural(interval.n, "problem")}` : "95 % interval", interval.why].filter(Boolean).join("; ") : null;
-  var footnotes = (intervals) => Object.entries(head.marks).filter(([mark]) => intervals.some((interval) => interval?.mark === mark)).map(([, says]) => says);
+  var aboutInterval = (interval) => interval ? [interval.n ? `95 % interval, ${plural(interval.n, "problem")}` : "95 % interval", ...footnotes([interval])].join(
+    "; "
+  ) : null;
+  function footnotes(intervals) {
+    const few = intervals.filter((interval) => (interval?.evidence ?? Infinity) < head.little_evidence);
+    if (!few.length) return [];
+    const which = intervals.length > 1 ? `${few.length} of these intervals rest` : "rests";
+    return [`${which} on fewer than ${head.little_evidence} problems with the rarer outcome`];
+  }
   function score(value, interval, fraction) {
     return h(
       "span",
       { class: "score", title: [fraction, aboutInterval(interval)].filter(Boolean).join("; ") || null },
       percent(value),
-      interval ? h(
-        "span",
-        { class: "ends" },
-        ` [${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]${interval.mark}`
-      ) : null
+      interval ? h("span", { class: "ends" }, ` [${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]`) : null
     );
   }
   function intervalBar(value, interval) {
@@ -1286,6 +1368,55 @@
   var low = (row2) => range(row2.interval)?.[0] ?? row2.value;
   var high = (row2) => range(row2.interval)?.[1] ?? row2.value;
   var points = (difference) => Math.abs(difference) < 5e-4 ? "no change" : `${difference > 0 ? "+" : "−"}${Math.abs(100 * difference).toFixed(1)} points`;
+
+  // report/says.ts
+  function saysView(run) {
+    const said2 = run.splits.all?.metrics ? sentences(run, run.splits.all) : null;
+    if (!said2) return null;
+    return h(
+      "section",
+      { class: "says", "aria-labelledby": "says" },
+      h("h3", { id: "says" }, "What does this say?"),
+      h(
+        "ol",
+        null,
+        said2.map((sentence) => h("li", null, sentence))
+      )
+    );
+  }
+  function sentences(run, split) {
+    const name = headline(run.task);
+    const value = split.metrics?.[name];
+    if (value === null || value === void 0) return null;
+    return [run.task === "prover" ? written(run, value) : judged2(run, split), doubt(split, name), caution(run, split)];
+  }
+  function written(run, value) {
+    const all = run.repeats === 1 ? "the one judgment that" : `all ${run.repeats} judgments that`;
+    const proofs = run.samples === 1 ? "of its proofs" : `of its proofs (${run.samples} for each problem)`;
+    return `${roleOf(run, "policy")} wrote proofs of ${plural(run.rows, "problem")}; ${percent(value)} ${proofs} were accepted by ${all} ${roleOf(run, "verifier")} gave.`;
+  }
+  function judged2(run, { metrics }) {
+    const right = percent(metrics?.rough_tpr);
+    const wrong = percent(metrics?.rough_tnr);
+    return `${roleOf(run, "verifier")} judged ${plural(run.rows, "proof")} that people have checked: it let ${right} of the right ones through, and turned ${wrong} of the wrong ones away.`;
+  }
+  function doubt({ intervals }, name) {
+    const interval = intervals[name];
+    if (!interval)
+      return "With so few problems nothing can be said of how far another choice of problems would move this.";
+    const width = interval.high - interval.low;
+    const known = width > 0.2 ? "only roughly" : width > 0.08 ? "fairly well" : "well";
+    return `Had other problems of the same kind been drawn, the score would most likely be between ${between(interval)} %: it is known ${known}${interval.n ? `, from ${plural(interval.n, "problem")}` : ""}.`;
+  }
+  function caution(run, split) {
+    const lost = Object.values(run.invalid.verifier ?? {}).reduce((sum, times) => sum + times, 0);
+    const invalid = lost ? ` ${number(lost)} of its judgments could not be read, and count as no acceptance.` : "";
+    if (run.task === "prover")
+      return `This is what the judge accepts, which is not the same as what is right: unless people have labelled some of these proofs, the judge's own errors are in the score.${invalid}`;
+    const { rough_tpr: tpr, rough_tnr: tnr } = split.metrics ?? {};
+    const leans = typeof tpr === "number" && typeof tnr === "number" && Math.abs(tpr - tnr) > 0.1 ? tpr > tnr ? "It is lenient: it rather lets wrong proofs through than turns right ones away." : "It is strict: it rather turns right proofs away than lets wrong ones through." : "It errs about as often one way as the other.";
+    return `${leans}${invalid}`;
+  }
 
   // report/cards.ts
   function splitCard(run, name, split) {
@@ -1315,14 +1446,13 @@
       "div",
       { class: "card" },
       title,
-      h("p", { class: "name", title: metric(metric2)?.help }, label(metric2)),
+      h("p", { class: "name", title: metric(metric2)?.help }, label(metric2), " ", metricView(metric2)),
       h("p", { class: "big" }, percent(value)),
       interval ? h(
         "p",
         { class: "ci", title: aboutInterval(interval) },
         "95 % interval ",
-        h("b", null, `${between(interval)} %`),
-        interval.mark
+        h("b", null, `${between(interval)} %`)
       ) : h("p", { class: "ci" }, "no interval"),
       intervalBar(value, interval),
       footnotes([interval]).map((says) => h("p", { class: "small" }, says)),
@@ -1358,7 +1488,7 @@
     const row2 = ([reason, times]) => h(
       "li",
       null,
-      role === "meta" ? h("span", null, reason) : h("a", { href: listAddress({ reason, run: only(run) }) }, reason),
+      role === "meta" ? h("span", { title: aboutReason(reason) }, reason) : h("a", { href: listAddress({ reason, run: only(run) }), title: aboutReason(reason) }, reason),
       h("span", { class: "bar-of", style: { "--share": `${100 * times / reasons[0][1]}%` } }),
       h("span", { class: "times" }, number(times))
     );
@@ -1413,17 +1543,13 @@
       { class: "all-metrics", open: run.task === "verifier" },
       h("summary", null, "Every metric, with intervals and bounds"),
       table({
-        caption: ["95 % intervals over problems. Defined in docs/metrics.md.", ...marked].join(" "),
+        caption: ["95 % intervals over problems.", ...marked].join(" "),
         sortable: false,
         columns: [
           {
             key: "metric",
             label: "Metric",
-            show: (row2) => h(
-              "span",
-              { title: metric(row2.metric)?.help },
-              metric(row2.metric) ? [label(row2.metric), " ", h("code", null, row2.metric)] : row2.metric
-            )
+            show: (row2) => metric(row2.metric) ? [label(row2.metric), " ", metricView(row2.metric), " ", h("code", null, row2.metric)] : row2.metric
           },
           ...withScores.map(([name, split]) => ({
             key: name,
@@ -1586,7 +1712,7 @@
             rows: mine,
             sort: { key: "split-all", descending: metric(metric2)?.better !== "lower" }
           }),
-          sentences(board.notes)
+          sentences2(board.notes)
         ];
       }),
       runs.length > 1 ? pairs(task, splits) : null
@@ -1600,10 +1726,10 @@
       "div",
       { class: "callout warn", role: "note" },
       h("b", null, "Not all of these runs may stand in one table. "),
-      sentences([...head.apart[task] ?? [], ...offers])
+      sentences2([...head.apart[task] ?? [], ...offers])
     );
   }
-  var sentences = (all) => all.length ? h(
+  var sentences2 = (all) => all.length ? h(
     "ul",
     { class: "small" },
     all.map((sentence) => h("li", null, visible(sentence)))
@@ -1703,7 +1829,7 @@
     const left = Object.entries(comparison.left_out).filter(([, lost]) => lost);
     const leftOut = left.length ? ` (left out: ${left.map(([name, lost]) => `${lost} of ${name}`).join(", ")})` : "";
     return table({
-      caption: `Split ${comparison.split}: first minus second, on the ${plural(comparison.problems, "problem")} that all runs have${leftOut}; p by exchanging runs within problems, adjusted by Holm over the pairs of a metric.`,
+      caption: `Split ${comparison.split}: first minus second, on the ${plural(comparison.problems, "problem")} that all runs have${leftOut}; intervals and p hold for all pairs of a metric together (Holm).`,
       columns: [
         { key: "metric", label: "Metric", show: (row2) => label(row2.metric) },
         { key: "first", label: "First" },
@@ -1716,10 +1842,10 @@
         },
         {
           key: "interval",
-          label: "95 % interval",
+          label: "Interval",
           numeric: true,
           value: (row2) => row2.interval?.low,
-          show: (row2) => row2.interval ? `${between(row2.interval)}${row2.interval.mark}` : "–"
+          show: (row2) => row2.interval ? between(row2.interval) : "–"
         },
         {
           key: "p_holm",
@@ -1972,7 +2098,7 @@ ${share}`;
   }
   function agreement2({ value, interval, reason }) {
     if (value === null) return h("span", { title: reason }, "–");
-    const ends2 = interval && ` [${interval.low.toFixed(2)}, ${interval.high.toFixed(2)}]${interval.mark}`;
+    const ends2 = interval && ` [${interval.low.toFixed(2)}, ${interval.high.toFixed(2)}]`;
     return h("span", null, value.toFixed(2), ends2 && h("span", { class: "ends", title: aboutInterval(interval) }, ends2));
   }
 
@@ -2382,6 +2508,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
         splits.map(([name, split]) => splitCard(run, name, split))
       ),
       h("div", { class: "cards wide" }, validityCards(run)),
+      saysView(run),
       readCard(run),
       run.warnings.length || run.closed_unanswered ? notes(run) : null,
       metricsTable(run, splits)
@@ -2403,9 +2530,9 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     );
   }
   function notes(run) {
-    const sentences2 = [...run.warnings];
+    const sentences3 = [...run.warnings];
     if (run.closed_unanswered)
-      sentences2.unshift(`${plural(run.closed_unanswered, "unanswered call")} closed as zero credit (--final)`);
+      sentences3.unshift(`${plural(run.closed_unanswered, "unanswered call")} closed as zero credit (--final)`);
     return h(
       "div",
       { class: "callout warn", role: "note" },
@@ -2413,7 +2540,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       h(
         "ul",
         null,
-        sentences2.map((sentence) => h("li", null, visible(sentence)))
+        sentences3.map((sentence) => h("li", null, visible(sentence)))
       )
     );
   }
@@ -2506,7 +2633,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
   }
   async function moveOn() {
     const before = reader?.current ?? null;
-    const judged2 = JSON.stringify(before?.runs);
+    const judged3 = JSON.stringify(before?.runs);
     await readModel();
     if (!reader?.node.isConnected) {
       const scrolled = window.scrollY;
@@ -2517,7 +2644,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     }
     forgetSearch();
     const same = before && proofAt(before.runs[0][0], before.key);
-    reader.current = same && JSON.stringify(same.runs) === judged2 ? same : null;
+    reader.current = same && JSON.stringify(same.runs) === judged3 ? same : null;
     refresh();
     if (!reader.current) route();
   }
@@ -2580,11 +2707,9 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
         mark("missing", "·"),
         " not answered"
       ),
-      h(
-        "p",
-        null,
-        "Every number is defined in docs/metrics.md of proverbench. An interval says how far the score could move had other problems of the same kind been drawn."
-      )
+      h("p", null, "Every word and number of this page is explained below."),
+      h("h2", null, "Glossary"),
+      glossary()
     );
   }
   var ANYWHERE = {

@@ -1,4 +1,5 @@
 /* The cards of a run: its scores, what was invalid, proofs to read, every metric. */
+import { aboutReason, metricView } from "./glossary";
 import { count, type Filter, listAddress, only } from "./filters";
 import { aboutInterval, between, footnotes, intervalBar, score } from "./intervals";
 import type { Column } from "../shell/table";
@@ -35,7 +36,7 @@ export function splitCard(run: Run, name: string, split: Split) {
     "div",
     { class: "card" },
     title,
-    h("p", { class: "name", title: known(metric)?.help }, label(metric)),
+    h("p", { class: "name", title: known(metric)?.help }, label(metric), " ", metricView(metric)),
     h("p", { class: "big" }, percent(value)),
     interval
       ? h(
@@ -43,7 +44,6 @@ export function splitCard(run: Run, name: string, split: Split) {
           { class: "ci", title: aboutInterval(interval) },
           "95 % interval ",
           h("b", null, `${between(interval)} %`),
-          interval.mark,
         )
       : h("p", { class: "ci" }, "no interval"),
     intervalBar(value, interval),
@@ -89,7 +89,9 @@ export function validityCard(run: Run, role: string, title: string) {
     h(
       "li",
       null,
-      role === "meta" ? h("span", null, reason) : h("a", { href: listAddress({ reason, run: only(run) }) }, reason),
+      role === "meta"
+        ? h("span", { title: aboutReason(reason) }, reason)
+        : h("a", { href: listAddress({ reason, run: only(run) }), title: aboutReason(reason) }, reason),
       h("span", { class: "bar-of", style: { "--share": `${(100 * times) / reasons[0][1]}%` } }),
       h("span", { class: "times" }, number(times)),
     );
@@ -150,18 +152,16 @@ export function metricsTable(run: Run, splits: [string, Split][]) {
     { class: "all-metrics", open: run.task === "verifier" },
     h("summary", null, "Every metric, with intervals and bounds"),
     table({
-      caption: ["95 % intervals over problems. Defined in docs/metrics.md.", ...marked].join(" "),
+      caption: ["95 % intervals over problems.", ...marked].join(" "),
       sortable: false,
       columns: [
         {
           key: "metric",
           label: "Metric",
           show: (row) =>
-            h(
-              "span",
-              { title: known(row.metric)?.help },
-              known(row.metric) ? [label(row.metric), " ", h("code", null, row.metric)] : row.metric,
-            ),
+            known(row.metric)
+              ? [label(row.metric), " ", metricView(row.metric), " ", h("code", null, row.metric)]
+              : row.metric,
         },
         ...withScores.map(([name, split]): Column<{ metric: string }> => ({
           key: name,

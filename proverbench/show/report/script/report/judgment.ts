@@ -1,4 +1,5 @@
 /* One judgment, and the exact texts behind it. */
+import { levelView, reasonView } from "./glossary";
 import { kind, sign, UNLOCATED, words } from "./marks";
 import type { Call, Item, Judgment, MetaLevel } from "./model";
 import { copyButton, h, number, raw, settle, unseen } from "./shell";
@@ -65,7 +66,7 @@ function bodyOf(judgment: Judgment, prompt: string | null) {
           "p",
           null,
           "This reply could not be read as a verdict: ",
-          h("b", null, judgment.reason),
+          reasonView(judgment.reason ?? ""),
           ". It counts as no acceptance, and as no rejection either.",
         ),
     judgment.errors.length
@@ -90,7 +91,7 @@ function metaView(meta: MetaLevel) {
     "div",
     { class: "meta" },
     h("h4", null, "Meta-verifier"),
-    h("p", null, meta.level ? h("b", null, meta.level) : ["no level: ", h("b", null, meta.reason)]),
+    h("p", null, meta.level ? levelView(meta.level) : ["no level: ", reasonView(meta.reason ?? "")]),
     meta.reply === null || meta.reply === undefined ? null : calls(meta, "the meta-verifier's"),
   );
 }

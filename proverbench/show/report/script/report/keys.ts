@@ -1,4 +1,5 @@
 /* Keys, the top bar and its help. */
+import { glossary } from "./glossary";
 import { filter } from "./filters";
 import { isLabelling, onLabelKey } from "./labelling";
 import { openReader, reader, step } from "./list";
@@ -70,11 +71,9 @@ function help() {
       mark("missing", "·"),
       " not answered",
     ),
-    h(
-      "p",
-      null,
-      "Every number is defined in docs/metrics.md of proverbench. An interval says how far the score could move had other problems of the same kind been drawn.",
-    ),
+    h("p", null, "Every word and number of this page is explained below."),
+    h("h2", null, "Glossary"),
+    glossary(),
   );
 }
 

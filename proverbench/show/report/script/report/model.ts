@@ -5,9 +5,10 @@ export type Task = "prover" | "verifier";
 export interface Interval {
   low: number;
   high: number;
-  mark: string;
-  why: string | null;
+  /** Problems that count. */
   n: number | null;
+  /** Problems that carry the rarer outcome. */
+  evidence: number | null;
 }
 
 export interface Bounds {
@@ -225,8 +226,10 @@ export interface Head {
   made_by: string;
   /** The metrics of each benchmark that a run is of, headlines first. */
   metrics: Partial<Record<Task, Metric[]>>;
-  /** Mark of an interval to what it says. */
-  marks: Record<string, string>;
+  /** Reason code of an invalid reply, to what it means. */
+  reasons: Record<string, string>;
+  /** Intervals that rest on fewer problems say so. */
+  little_evidence: number;
   runs: Run[];
   comparisons: Comparison[];
   boards: Board[];

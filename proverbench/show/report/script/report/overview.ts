@@ -1,4 +1,5 @@
 /* The overview: one run at a glance, plots, and what was run. */
+import { saysView } from "./says";
 import type { Child } from "../shell/elements";
 import { metricsTable, readCard, splitCard, validityCards } from "./cards";
 import { details } from "./details";
@@ -86,6 +87,7 @@ export function glance(run: Run) {
       splits.map(([name, split]) => splitCard(run, name, split)),
     ),
     h("div", { class: "cards wide" }, validityCards(run)),
+    saysView(run),
     readCard(run),
     run.warnings.length || run.closed_unanswered ? notes(run) : null,
     metricsTable(run, splits),

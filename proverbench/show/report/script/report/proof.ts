@@ -1,4 +1,5 @@
 /* One proof, its problem, and what people and judges say of it. */
+import { reasonView } from "./glossary";
 import { calls, judgmentView, openJudgment } from "./judgment";
 import { debounce, drawRows, nameOf, type Reader, reveal, step } from "./list";
 import { kind, MISSING, sign, tally, words } from "./marks";
@@ -256,7 +257,7 @@ export function runView(item: Item, [runNumber, why, marks]: Marks, shown: Judge
           { class: "callout bad" },
           why === "pending"
             ? "The policy has not answered yet."
-            : ["No valid proof, so nothing was judged and it scores 0: ", h("b", null, why)],
+            : ["No valid proof, so nothing was judged and it scores 0: ", reasonView(why)],
         )
       : bigStrip(item, runNumber, marks, shown),
     (shown?.judgments ?? []).map((judgment) => judgmentView(item, runNumber, judgment, shown?.prompt ?? null, marks)),

@@ -6,6 +6,7 @@ export const {
   colour,
   copyButton,
   csv,
+  explain,
   h,
   later,
   number,

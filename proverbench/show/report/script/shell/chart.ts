@@ -3,6 +3,7 @@ import { copyButton } from "./clipboard";
 import { h, type Child } from "./elements";
 import { load, painted, standing, stands, withD3 } from "./libraries";
 import { csv } from "./numbers";
+import { table } from "./table";
 import { visible } from "./visible";
 
 export interface Series {
@@ -24,8 +25,15 @@ interface Chart {
 
 const SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "cross", "wye", "asterisk"];
 const LARGEST = 760; // pixels
+const OWN_COLOURS = 8;
+const GOLDEN_ANGLE = 137.508; // degrees: hues that follow each other are never near
+const MOST_ROWS = 500; // of the table of numbers
 
-export const colour = (series: number) => `var(--series-${(series % 8) + 1})`;
+/** The colour of a series: the page's own for the first, then others that differ from all before. */
+export const colour = (series: number) =>
+  series < OWN_COLOURS
+    ? `var(--series-${series + 1})`
+    : `hsl(${Math.round(series * GOLDEN_ANGLE) % 360} 55% var(--series-light))`;
 // There are as many symbols as colours: a step further in each round, no pair of them repeats among 64 series.
 export const symbol = (series: number) => SYMBOLS[(series + Math.floor(series / SYMBOLS.length)) % SYMBOLS.length];
 
@@ -48,6 +56,7 @@ export function chart({ title, says, draw, rows, legend = [], label }: Chart): H
       { class: "below" },
       copyButton("Copy the numbers as CSV", () => csv(rows)),
     ),
+    numbers(title, rows),
   );
   let drawn = 0;
   const redraw = () => {
@@ -68,6 +77,29 @@ export function chart({ title, says, draw, rows, legend = [], label }: Chart): H
   new ResizeObserver(() => undrawn(redraw)).observe(canvas);
   return figure;
 }
+
+/* The numbers as a table, for whoever does not see the figure; made when it is opened. */
+function numbers(title: string, rows: object[]) {
+  const details: HTMLDetailsElement = h(
+    "details",
+    { class: "numbers", ontoggle: fill },
+    h("summary", null, "The numbers as a table"),
+  );
+  function fill() {
+    if (!details.open || details.childElementCount > 1 || !rows.length) return;
+    const shown = rows.slice(0, MOST_ROWS);
+    const columns = Object.keys(shown[0]).map((key) => {
+      const numeric = shown.every((row) => typeof (row as any)[key] === "number" || (row as any)[key] === null);
+      return { key, label: key, numeric, show: (row: object) => rounded((row as any)[key]) };
+    });
+    const rest = rows.length > MOST_ROWS ? `; the first ${MOST_ROWS} of ${rows.length} rows, all of them as CSV` : "";
+    details.append(table({ caption: `${title}${rest}`, columns, rows: shown }));
+  }
+  return details;
+}
+
+const rounded = (value: unknown) =>
+  typeof value === "number" && !Number.isInteger(value) ? value.toPrecision(4) : value === null ? "–" : String(value);
 
 /* Names of runs and groups pass the gate for texts here: Plot writes them into the figure itself. */
 function gate(svg: Element) {

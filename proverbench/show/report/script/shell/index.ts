@@ -15,6 +15,7 @@ export { chart, colour, later, swatch, symbol } from "./chart";
 export { announce, copy, copyButton } from "./clipboard";
 export { chunk, has, model } from "./data";
 export { h } from "./elements";
+export { explain } from "./explain";
 export { csv, number, percent } from "./numbers";
 export { pieces } from "./pieces";
 export { table } from "./table";
