@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from proverbench.errors import DataError, EndpointError, TransientError
+from proverbench.inputs import fetch as fetch_module
 from proverbench.inputs.fetch import OFFICIAL, PINNED, PinnedFile, _headers, fetch
 
 BODY = b'{"problem": "Prove it."}\n' * 40_000  # about 1 MB
@@ -173,6 +174,38 @@ def test_the_token_goes_to_the_official_host_only(server: Server, tmp_path: Path
     for url in ("http://huggingface.co/x", "https://huggingface.co.evil/x", "https://evil/huggingface.co"):
         assert _headers(url, token) == {}
     assert _headers(f"{OFFICIAL}/data/x", {"HF_TOKEN": " "}) == {}
+
+
+def test_the_token_follows_no_redirect_to_another_host(server: Server, tmp_path: Path, monkeypatch) -> None:
+    """The hub sends downloads on to a storage that is somebody else's; played with two names of this machine."""
+    asked: list[tuple[str, str | None]] = []
+
+    class Hub(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append((self.path, self.headers.get("Authorization")))
+            self.send_response(302)
+            self.send_header("Location", f"{server.url}{self.path}".replace("127.0.0.1", "localhost"))
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    hub = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    running = threading.Thread(target=hub.serve_forever, kwargs={"poll_interval": 0.02})
+    running.start()
+    try:
+        # An address of this machine can have no certificate of the hub, so what is for https is said to be for this.
+        monkeypatch.setattr(fetch_module, "_headers", lambda url, environ: {"Authorization": "Bearer hunter2"})
+        path, fetched = fetch(FILE, tmp_path, source=f"http://127.0.0.1:{hub.server_port}")
+    finally:
+        hub.shutdown()
+        running.join()
+        hub.server_close()
+    assert fetched
+    assert path.read_bytes() == BODY
+    assert [token for _, token in asked] == ["Bearer hunter2"]
+    assert [headers.get("authorization") for _, headers in server.requests] == [None]
 
 
 def test_a_source_with_a_password_is_refused_and_not_repeated(tmp_path: Path) -> None:
