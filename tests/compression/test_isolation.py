@@ -68,8 +68,9 @@ def test_what_is_shown_can_be_read_and_never_written_by_anybody(means: str) -> N
 import os, pathlib
 folder = pathlib.Path({name!r})
 print((folder / "file").read_text())
-for act in (lambda: (folder / "file").write_text("x"), lambda: (folder / "new").touch(), lambda: os.chmod(folder, 0o700),
-            lambda: (folder / "file").unlink()):
+file = folder / "file"
+acts = (lambda: file.write_text("x"), lambda: (folder / "new").touch(), lambda: os.chmod(folder, 0o700), file.unlink)
+for act in acts:
     try:
         act()
         print("written")
