@@ -21,6 +21,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("export", "Runs to CSV, Parquet, XLSX or LaTeX."),
     "verify-run": ("verify_run", "Check that a saved run is whole and its figures follow from it."),
     "merge": ("merge", "Join the shards of a run."),
+    "protocol": ("protocol", "Check a judging protocol of your own, and what it reads in a saved run."),
     "data": ("data", "Fetch, validate, show or import data files."),
     "rehearse": ("rehearse", "A local endpoint that plays latencies and faults, to try a run for nothing."),
 }
