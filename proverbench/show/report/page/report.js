@@ -1207,7 +1207,7 @@
   function progressView({ store: kept, labelling }) {
     const { labelled, undecided, drawn, width, expected } = kept.progress;
     const points2 = (share) => `± ${(50 * share).toFixed(0)} points`;
-    const gain = expected === null || expected === void 0 ? "" : ` The corrected score will be known to about ${points2(expected)} with all labels${width ? `, ${points2(width)} now` : ""}.`;
+    const gain = expected === null || expected === void 0 ? "" : ` The corrected score will be known to about ${points2(expected)} with all labels${width && labelled + undecided < drawn ? `, ${points2(width)} now` : ""}.`;
     const notKept = labelling.served ? "" : unsaved ? ` ${plural(unsaved, "label")} not downloaded yet.` : "";
     return h(
       "div",
