@@ -7,8 +7,8 @@ import proverbench
 
 PACKAGE = Path(proverbench.__file__).parent
 
-PURE = "benchmark errors lines protocols metrics records redact selection spending tables unseen version"
-"""Rooms that touch no disk, net, clock or environment, but for templates, which ``protocols.prompts`` reads."""
+PURE = "benchmark errors lines protocols metrics records redact selection shipped spending tables unseen version"
+"""Rooms that touch no disk, net, clock or environment, but for templates and what is shipped, which are read."""
 
 ARROWS = {
     # pure
@@ -21,14 +21,16 @@ ARROWS = {
     "tables": "errors",
     "benchmark": "records",
     "selection": "errors records",
-    "protocols": "errors records",
+    "shipped": "errors",
+    "protocols": "errors records shipped",
     "metrics": "benchmark errors records",
     "spending": "errors records tables",
     # what is asked, and where
     "concurrency": "",
     "endpoints.kinds": "redact",
     "endpoints": "concurrency endpoints.kinds errors inputs lines redact spending",
-    "inputs": "benchmark endpoints.kinds errors lines protocols records redact run selection spending tables version",
+    "inputs": "benchmark endpoints.kinds errors lines protocols records redact run selection shipped spending tables "
+    "version",
     # runs
     "run": "benchmark endpoints.kinds errors lines metrics protocols records selection spending unseen version",
     "ask": "benchmark concurrency endpoints endpoints.kinds errors inputs protocols records run selection spending "
@@ -40,8 +42,8 @@ ARROWS = {
     "rehearse": "errors protocols records run",
     "api": "ask benchmark endpoints errors inputs records run",
     "cli": "ask benchmark endpoints errors inputs metrics people protocols records rehearse run show spending unseen",
-    "retrieval": "cli concurrency endpoints errors inputs lines metrics redact run show version",
-    "compression": "cli endpoints errors inputs lines protocols redact run show version",
+    "retrieval": "cli concurrency endpoints errors inputs lines metrics redact run shipped show version",
+    "compression": "cli endpoints errors inputs lines protocols redact run shipped show version",
     "proverbench": "api endpoints errors inputs metrics protocols show",
     "__main__": "cli compression retrieval",
 }

@@ -84,6 +84,6 @@ def test_readme_python_runs(tmp_path, capsys, monkeypatch):
     (source,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
     with RehearseServer.in_thread() as server:
         config = write_config(tmp_path / "config.toml", server.base_url)
-        monkeypatch.chdir(ROOT)
-        exec(source.replace("configs/embedded.toml", str(config)), {})
+        monkeypatch.chdir(tmp_path)
+        exec(source.replace("shipped:embedded", str(config)), {})
     assert "pessimistic" in capsys.readouterr().out

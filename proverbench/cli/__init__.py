@@ -50,7 +50,7 @@ def main() -> None:
     """Measure how well language models write and judge natural-language proofs.
 
     \b
-    Start:   proverbench run --config configs/embedded.toml --data data/proverbench.jsonl --samples 2
+    Start:   proverbench run --config shipped:embedded --data shipped:proverbench --samples 2
     Look:    proverbench inspect runs/NAME
     Share:   proverbench report runs/NAME -o report.html
     """

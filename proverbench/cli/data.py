@@ -105,8 +105,8 @@ def show(file: Path, row: str | None, kind: str, as_json: bool) -> None:
     """Show one row, by its id or its index from 0; without ROW, list the rows.
 
     \b
-    proverbench data show data/verifierbench.jsonl
-    proverbench data show data/verifierbench.jsonl 3
+    proverbench data show shipped:verifierbench
+    proverbench data show shipped:verifierbench 3
     """
     dataset = _load(file, kind)
     chosen = dataset.rows if row is None else _find(dataset, row)

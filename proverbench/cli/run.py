@@ -11,7 +11,7 @@ from proverbench.records import Role
 
 
 @click.command(cls=HandlesErrors, name="run", context_settings={"help_option_names": ["-h", "--help"]})
-@shared_options(data="problems", repeats=8, reference_shown=True)
+@shared_options(data="problems", shipped="shipped:proverbench", repeats=8, reference_shown=True)
 @click.option("--samples", type=click.IntRange(min=1), metavar="S", help="Proofs a problem. [default: 1]")
 @click.option("--generation-prompt", type=FILE, metavar="FILE", help="Your generation prompt instead of ours.")
 @click.option("--proofs", type=FILE, metavar="FILE", help="Judge these proofs (JSONL) instead of asking a policy.")
@@ -21,7 +21,7 @@ def command(**given: Any) -> int:
     A proof counts only when all R judgments are valid and find no error. Scores are defined in docs/metrics.md.
 
     \b
-    Try:     proverbench run --data data/proverbench.jsonl --config configs/embedded.toml --samples 2
+    Try:     proverbench run --data shipped:proverbench --config shipped:embedded --samples 2
                  --verifier-repeats 2 --limit 3
     Go on:   proverbench run --resume runs/NAME
     Grow:    proverbench run --resume runs/NAME --samples 4     (pays only for what is new)

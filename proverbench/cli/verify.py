@@ -11,7 +11,13 @@ from proverbench.records import Role
 
 
 @click.command(cls=HandlesErrors, name="verify", context_settings={"help_option_names": ["-h", "--help"]})
-@shared_options(data="annotated proofs", repeats=1, reference_shown=False)
+@shared_options(data="annotated proofs", shipped="shipped:verifierbench", repeats=1, reference_shown=False)
+@click.option(
+    "--correct-from",
+    type=float,
+    metavar="POINTS",
+    help="Where people gave grades: the points from which a proof is correct. [default: 6 of 7, else all]",
+)
 @click.option("--meta", is_flag=True, help="Have a meta-verifier grade each explanation.")
 @click.version_option(package_name="proverbench")
 @click.option("--meta-prompt", type=FILE, metavar="FILE", help="Your meta prompt instead of ours.")
@@ -22,7 +28,7 @@ def command(**given: Any) -> int:
     explanation matches the annotation. Scores are defined in docs/metrics.md.
 
     \b
-    Try:     verifierbench --data data/verifierbench.jsonl --config configs/embedded.toml --meta --limit 4
+    Try:     verifierbench --data shipped:verifierbench --config shipped:embedded --meta --limit 4
     Go on:   verifierbench --resume runs/NAME
     Grow:    verifierbench --resume runs/NAME --verifier-repeats 4     (pays only for what is new)
 

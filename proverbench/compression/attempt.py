@@ -10,7 +10,6 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,9 @@ from proverbench.compression.kernel import LeanKernel
 from proverbench.compression.limits import StoppedError
 from proverbench.compression.tasks import Task
 from proverbench.endpoints.base import Answered, Caller, Priority, Request
-from proverbench.errors import DataError, InvalidReply, PromptError
+from proverbench.errors import DataError, InvalidReply
 from proverbench.protocols.basic_v1 import final_text
+from proverbench.shipped import shipped
 
 _OPEN_FILE = re.compile(r'<file name="([^"<>\n]{1,200})">')
 _CLOSE_FILE = "</file>"
@@ -96,18 +96,8 @@ def render_attempt(template: str, task: Task, best: Mapping[str, bytes], count: 
 
 
 def own_template() -> str:
-    """The prompt prompts/compression.txt.
-
-    Raises:
-        PromptError: If the installation lacks it.
-    """
-    for candidate in (
-        files("proverbench") / "_prompts" / "compression.txt",
-        Path(__file__).resolve().parents[2] / "prompts" / "compression.txt",
-    ):
-        if candidate.is_file():
-            return candidate.read_text(encoding="utf-8")
-    raise PromptError("prompts/compression.txt is missing from this installation; reinstall proverbench")
+    """The prompt prompts/compression.txt."""
+    return shipped("prompts/compression.txt").read_text(encoding="utf-8")
 
 
 async def attempt(

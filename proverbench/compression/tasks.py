@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from proverbench.compression.hashing import sha256_hex
 from proverbench.errors import DataError
+from proverbench.shipped import shipped
 
 ALLOWED_AXIOMS = frozenset({"propext", "Quot.sound", "Classical.choice"})
 PINNED_FOLDERS = ("background", "original", "project")
@@ -238,8 +239,4 @@ def _read(path: Path, otherwise: str) -> bytes:
 
 def shipped_tasks() -> dict[str, Path]:
     """Our own tasks, by name."""
-    here = Path(__file__).resolve()
-    for folder in (here.parents[1] / "_tasks", here.parents[2] / "data" / "compression"):
-        if folder.is_dir():
-            return {path.parent.name: path.parent for path in sorted(folder.glob("*/task.toml"))}
-    return {}
+    return {path.parent.name: path.parent for path in sorted(shipped("data/compression").glob("*/task.toml"))}

@@ -23,6 +23,7 @@ from proverbench.inputs.config import SOME_KINDS, Config, EndpointConfig, RoleCo
 from proverbench.inputs.config_fields import is_credential, may_be_a_key
 from proverbench.inputs.generation import GENERATION_HINTS, generation_faults, without_unset
 from proverbench.redact import one_line, plain, shown
+from proverbench.shipped import resolve
 from proverbench.spending.prices import Prices
 from proverbench.tables import T
 
@@ -44,12 +45,13 @@ def load_config(path: Path | str) -> Config:
     """Read and check a config file.
 
     Args:
-        path: A TOML file, or the published evaluator's JSON (told by ``.json``, or a first character ``{``).
+        path: A TOML file, or the published evaluator's JSON (told by ``.json``, or a first character ``{``);
+            ``shipped:NAME`` is one of ours.
 
     Raises:
         ConfigError: Lists all faults, each with the file and the key.
     """
-    path = Path(path)
+    path = resolve(path, "configs")
     data, published = _read(path)
     # The rest walks the tables by recursion and repeats names in messages.
     unreadable = _unreadable(data)

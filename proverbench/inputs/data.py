@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from proverbench.inputs.graded import graded_annotation, read_grade
 from proverbench.protocols.basic_v1 import parse_steps
 from proverbench.records import Annotation, Problem, Proof
 from proverbench.selection import EVERYTHING, parse_shard, shard_of
+from proverbench.shipped import resolve
 
 R = TypeVar("R", bound=Problem)
 
@@ -78,40 +79,49 @@ def derive_proof_id(problem_id: str, steps: list[str]) -> str:
     return "amb-v-" + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def load_rows(benchmark: Benchmark, path: Path | str) -> "Dataset[Problem] | Dataset[Proof]":
+def load_rows(
+    benchmark: Benchmark, path: Path | str, *, correct_from: float | None = None
+) -> "Dataset[Problem] | Dataset[Proof]":
     """The input rows of a benchmark, from a file.
+
+    Args:
+        benchmark: Which.
+        path: The file.
+        correct_from: As :func:`load_proofs` takes it; problems have no grades.
 
     Raises:
         DataError: Lists every fault of the file.
     """
-    loaders: Mapping[type[Problem], Callable[[Path | str], Dataset[Problem] | Dataset[Proof]]]
-    loaders = {Problem: load_problems, Proof: load_proofs}
-    return loaders[benchmark.row](path)
+    if benchmark.row is Proof:
+        return load_proofs(path, correct_from=correct_from)
+    if correct_from is not None:
+        raise DataError(f"--correct-from {correct_from:g} is about proofs that people graded; {path} has problems")
+    return load_problems(path)
 
 
 def load_problems(path: Path | str) -> Dataset[Problem]:
     """Read ProverBench data.
 
     Args:
-        path: A JSONL file, a problem a line (docs/data.md).
+        path: A JSONL file, a problem a line (docs/data.md), or ``shipped:proverbench``.
 
     Raises:
         DataError: Lists every fault of the file, each with its line and field.
     """
-    return _load(Path(path), _problem, "problem_id")
+    return _load(resolve(path, "data"), _problem, "problem_id")
 
 
 def load_proofs(path: Path | str, *, correct_from: float | None = None) -> Dataset[Proof]:
     """Read VerifierBench data.
 
     Args:
-        path: A JSONL file, an annotated or graded proof a line (docs/data.md).
+        path: A JSONL file, an annotated or graded proof a line (docs/data.md), or ``shipped:verifierbench``.
         correct_from: The points from which a proof that was only graded counts as correct; None: 6 of 7, else all.
 
     Raises:
         DataError: Lists every fault of the file, each with its line and field.
     """
-    path = Path(path)
+    path = resolve(path, "data")
     dataset = _load(path, lambda row: _proof(row, correct_from), "proof_id")
     if correct_from is not None:
         _check_correct_from(path, dataset, correct_from)
@@ -268,7 +278,7 @@ def looks_like_proofs(path: Path | str) -> bool:
         DataError: If the file cannot be read.
     """
     marks = ("steps", "annotation", "first_fatal_error_step", "grade", "grades")
-    first = [any(mark in row.data for mark in marks) for row in islice(_Lines(Path(path)), 20)]
+    first = [any(mark in row.data for mark in marks) for row in islice(_Lines(resolve(path, "data")), 20)]
     return sum(first) * 2 > len(first)
 
 

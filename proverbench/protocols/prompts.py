@@ -12,14 +12,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Literal, NamedTuple
+
+from msgspec import UNSET
 
 from proverbench.errors import PromptError
 from proverbench.protocols.basic_v1 import BASIC_V1
 from proverbench.protocols.protocol import Protocol, Slots
 from proverbench.records import Annotation, Problem, Proof, Role, Row, Verdict
+from proverbench.shipped import shipped
 
 NO_REFERENCE = "None"
 """What stands for a reference solution that is absent, empty or switched off."""
@@ -277,11 +279,21 @@ def _judge_values(
     protocol = template.protocol
     reference = row.reference_solution if use_reference else ""
     shown = [_shown(step, switch, tags=protocol.tags) for step in steps]
+    rubric = "" if row.rubric is UNSET else row.rubric
     return {
+        "rubric": _shown(rubric, switch, tags=protocol.tags) if rubric else (NO_REFERENCE, 0),
+        "max_grade": (_most_points(row, protocol), 0),
         "problem": _shown(row.problem, switch, tags=protocol.tags),
         "human_solution": _shown(reference, switch, tags=protocol.tags) if reference else (NO_REFERENCE, 0),
         "solution": (protocol.layout([step for step, _ in shown]), sum(count for _, count in shown)),
     }
+
+
+def _most_points(row: Problem, protocol: Protocol) -> str:
+    """The scale that the row was graded on, else the protocol's."""
+    if isinstance(row, Proof) and row.max_grade is not UNSET:
+        return str(row.max_grade)
+    return NO_REFERENCE if protocol.max_grade is None else f"{protocol.max_grade:g}"
 
 
 def _judgment_text(verdict: Verdict, switch: bool) -> _Value:
@@ -343,8 +355,4 @@ def _normalised(raw: bytes) -> str:
 
 @lru_cache
 def _own_text(name: str) -> str:
-    # A wheel carries the templates inside the package; in a checkout they stand beside it.
-    for candidate in (files("proverbench") / "_prompts" / name, Path(__file__).parents[2] / "prompts" / name):
-        if candidate.is_file():
-            return _normalised(candidate.read_bytes())
-    raise PromptError(f"prompts/{name} is missing from this installation; reinstall proverbench")
+    return _normalised(shipped(f"prompts/{name}").read_bytes())

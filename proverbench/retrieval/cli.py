@@ -124,13 +124,13 @@ def _new(specs: tuple[str, ...], output: Path, options: dict[str, Any]) -> "Sess
     from proverbench.retrieval.execute import Session, plan_new
     from proverbench.retrieval.prepare import DataOptions
     from proverbench.retrieval.settings import Settings
-    from proverbench.retrieval.shipped import shipped_data
+    from proverbench.shipped import shipped
 
     cache, config = options.pop("cache"), options.pop("config")
     if options["corpus"] is None:
-        options["corpus"] = shipped_data() / "corpus.jsonl"
+        options["corpus"] = shipped("data/retrieval/corpus.jsonl")
         options["corpus_name"] = options["corpus_name"] or "the shipped corpus"
-    options["queries"] = options["queries"] or shipped_data() / "queries.jsonl"
+    options["queries"] = options["queries"] or shipped("data/retrieval/queries.jsonl")
     data = DataOptions(**{**options, "query_text": options["query_text"] or "", "pool": options["pool"] or ""})
     return Session(data, Settings.load(config), cache or _default_cache(), plan_new(specs, output), say)
 

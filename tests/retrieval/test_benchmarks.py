@@ -9,8 +9,8 @@ from proverbench.errors import DataError
 from proverbench.retrieval.benchmarks import TASKS, load_benchmark
 from proverbench.retrieval.cli import TASKS as CLI_TASKS
 from proverbench.retrieval.gold import resolve_gold
-from proverbench.retrieval.shipped import shipped_data
 from proverbench.retrieval.subsets import SHARED_171, cut_to_subset, load_subset
+from proverbench.shipped import shipped
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "retrieval"
 needs_shared = pytest.mark.shared
@@ -60,7 +60,7 @@ def test_a_file_that_is_not_the_published_one_is_refused_unless_allowed() -> Non
 
 
 def test_a_wanted_hash_is_checked_byte_for_byte(tmp_path: Path) -> None:
-    path = shipped_data() / "queries.jsonl"
+    path = shipped("data/retrieval/queries.jsonl")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     assert load_benchmark(path, "jsonl", sha256=digest[:12]).sha256 == digest
     changed = tmp_path / "queries.jsonl"
@@ -165,7 +165,7 @@ def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_subset_names_queries_declarations_or_full_names(tmp_path: Path) -> None:
-    benchmark = load_benchmark(shipped_data() / "queries.jsonl", "jsonl")
+    benchmark = load_benchmark(shipped("data/retrieval/queries.jsonl"), "jsonl")
     path = tmp_path / "mine.txt"
     path.write_text("# my subset\nIsCompact.image\n\nzorn_lemma_nickname\n")
     cut = cut_to_subset(benchmark, load_subset(path), "mine")
@@ -180,7 +180,7 @@ def test_a_subset_names_queries_declarations_or_full_names(tmp_path: Path) -> No
 
 
 def test_a_subset_that_does_not_fit_is_refused(tmp_path: Path) -> None:
-    benchmark = load_benchmark(shipped_data() / "queries.jsonl", "jsonl")
+    benchmark = load_benchmark(shipped("data/retrieval/queries.jsonl"), "jsonl")
     with pytest.raises(DataError, match="name no query; the first is 'Nope'"):
         cut_to_subset(benchmark, ["IsCompact.image", "Nope"], "mine")
     with pytest.raises(DataError, match="names 1 declarations, it must name 171"):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from proverbench.retrieval.cli import main
-from proverbench.retrieval.shipped import shipped_data
+from proverbench.shipped import shipped
 from tests.retrieval.support import Answer, Seen, serve
 from tests.support import ROOT, SHARED, Ended, run_process, wait_for, wait_for_words
 
@@ -38,9 +38,9 @@ def small(tmp_path: Path) -> tuple[Path, Path]:
     """A corpus of three of the shipped declarations, and their queries."""
     kept = ("Nat.infinite_primes", "zorn_lemma", "Lattice")
     corpus, queries = tmp_path / "c.jsonl", tmp_path / "q.jsonl"
-    rows = (shipped_data() / "corpus.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    rows = (shipped("data/retrieval/corpus.jsonl")).read_text(encoding="utf-8").splitlines(keepends=True)
     corpus.write_text("".join(row for row in rows if json.loads(row)["id"] in kept), encoding="utf-8")
-    rows = (shipped_data() / "queries.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    rows = (shipped("data/retrieval/queries.jsonl")).read_text(encoding="utf-8").splitlines(keepends=True)
     wanted = (*kept, "FourColour.theorem")
     queries.write_text("".join(row for row in rows if json.loads(row)["cluster"] in wanted), encoding="utf-8")
     return corpus, queries
@@ -80,7 +80,7 @@ def test_the_users_story(retrievalbench: Run, small: tuple[Path, Path], tmp_path
 
 def test_the_shipped_premises_have_several_units(retrievalbench: Run, tmp_path: Path) -> None:
     done = retrievalbench(
-        "run", "--system", "bm25", "--queries", shipped_data() / "premises.jsonl", "--output", tmp_path / "run"
+        "run", "--system", "bm25", "--queries", shipped("data/retrieval/premises.jsonl"), "--output", tmp_path / "run"
     )
     assert done.code == 0, done.err
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())

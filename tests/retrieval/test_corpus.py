@@ -6,7 +6,7 @@ import pytest
 
 from proverbench.errors import DataError
 from proverbench.retrieval.corpus import load_corpus
-from proverbench.retrieval.shipped import shipped_data
+from proverbench.shipped import shipped
 
 
 def write(path: Path, rows: list[Any]) -> Path:
@@ -15,7 +15,7 @@ def write(path: Path, rows: list[Any]) -> Path:
 
 
 def test_the_shipped_corpus_loads_with_one_declaration_twice() -> None:
-    corpus = load_corpus(shipped_data() / "corpus.jsonl")
+    corpus = load_corpus(shipped("data/retrieval/corpus.jsonl"))
     assert len(corpus.documents) == 112
     assert corpus.rows_of["Group.mul_left_cancel"] == ["Mul.cancel_left", "Mul.cancel_left#copy"]
 

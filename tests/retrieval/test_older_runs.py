@@ -11,10 +11,10 @@ from collections import Counter
 from pathlib import Path
 
 import msgspec
+from proverbench.retrieval.shipped import shipped_data
 
 from proverbench.retrieval.folder import RetrievalRun, as_first_written, queries_bytes, run_id_of
 from proverbench.retrieval.records import RunManifest
-from proverbench.retrieval.shipped import shipped_data
 from tests.retrieval.support import Answer, Seen, serve
 from tests.support import ROOT, wait_for
 

@@ -5,19 +5,18 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from proverbench.concurrency import Ready, bounded_map
 from proverbench.endpoints.base import Answered, Caller, Priority, Request
 from proverbench.endpoints.factory import close_callers, open_callers
-from proverbench.errors import PromptError
 from proverbench.inputs.config import Config
 from proverbench.retrieval.answers import AnswerCache
 from proverbench.retrieval.records import GoldQuery, Ranking, Unanswered
 from proverbench.retrieval.settings import RerankerSettings
 from proverbench.retrieval.systems.base import Context, Outcome, System, forecast_of
+from proverbench.shipped import shipped
 
 _PLACEHOLDER = re.compile(r"\{(query|candidates)\}")
 _RANKING = re.compile(r"<ranking>([^<]*)</ranking>", re.IGNORECASE)
@@ -26,19 +25,8 @@ _ROLE = "reranker"
 
 
 def load_prompt() -> str:
-    """Return this project's own prompt.
-
-    Raises:
-        PromptError: If the installation lacks it.
-    """
-    # A wheel carries the templates inside the package; in a checkout they stand beside it.
-    for candidate in (
-        files("proverbench") / "_prompts" / "rerank.txt",
-        Path(__file__).parents[3] / "prompts/rerank.txt",
-    ):
-        if candidate.is_file():
-            return candidate.read_text(encoding="utf-8")
-    raise PromptError("prompts/rerank.txt is missing from this installation; reinstall proverbench")
+    """Return this project's own prompt."""
+    return shipped("prompts/rerank.txt").read_text(encoding="utf-8")
 
 
 def render_prompt(template: str, query: str, candidates: Sequence[str]) -> str:
