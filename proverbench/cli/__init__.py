@@ -14,6 +14,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "inspect": ("inspect", "Look into a saved run: scores, proofs, judgments, prompts, replies."),
     "analyse": ("analyse", "Voting rules, agreement and breakdowns of saved runs."),
     "compare": ("compare", "Paired differences between runs, with intervals and p-values."),
+    "plan": ("plan", "What width, power and cost to expect of problems, samples and repeats."),
     "label": ("label", "Label a draw of a run's proofs in the browser, for `correct --labels`."),
     "correct": ("correct", "Correct a ProverBench score for the judge's own error."),
     "report": ("report", "One page (HTML or Markdown) of one or more runs."),
