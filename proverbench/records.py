@@ -383,6 +383,12 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the data file's bytes."""
     proofs_sha256: str | None = None
     """SHA-256 of the file of given proofs (``--proofs``), if one was."""
+    protocol_sha256: str | msgspec.UnsetType = msgspec.UNSET
+    """Of a protocol that the user declared in a file: SHA-256 of the file's text."""
+    accept_from: float | msgspec.UnsetType = msgspec.UNSET
+    """Under a grading protocol the least grade that accepts a proof, where it is not the protocol's own."""
+    correct_from: float | msgspec.UnsetType = msgspec.UNSET
+    """The points from which a proof that people graded counts as correct, where it is not the usual."""
 
 
 class Extent(msgspec.Struct, frozen=True, kw_only=True):

@@ -52,7 +52,18 @@ def shared_options(*, data: str, shipped: str, repeats: int, reference_shown: bo
             help=f"Show judges the reference solution. [default: {'on' if reference_shown else 'off'}]",
         ),
         click.option("--verifier-prompt", type=FILE, metavar="FILE", help="Your verifier prompt instead of ours."),
-        click.option("--protocol", metavar="NAME", help="How judges are asked and read. [default: basic-v1]"),
+        click.option(
+            "--protocol",
+            metavar="NAME|FILE",
+            help="How judges are asked and read: basic-v1, grade-0-7, score-3, process-v1, or a TOML file of yours "
+            "(docs/protocols.md). [default: basic-v1]",
+        ),
+        click.option(
+            "--accept-from",
+            type=float,
+            metavar="GRADE",
+            help="The least grade that accepts a proof. [default: the protocol's]",
+        ),
         click.option("--no-neutralise", is_flag=True, help="Show judges the tags that stand in proofs as they are."),
         click.option("--dry-run", is_flag=True, help="Check everything, print call budget and cost; call nothing."),
         click.option("--resume", type=FILE, metavar="DIR", help="Go on with this run; asks only what is unanswered."),

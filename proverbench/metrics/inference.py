@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from proverbench.metrics.curve import Curve, Function, theta
-from proverbench.metrics.summaries import Summary, again, join, summarise
+from proverbench.metrics.summaries import Summary, again, join, linearised, summarise
 
 __all__ = [
     "Function",
@@ -25,6 +25,7 @@ __all__ = [
     "holm_levels",
     "interval",
     "join",
+    "linearised",
     "p_value",
     "six",
     "summarise",

@@ -1,8 +1,7 @@
 """Metrics as ratios of sums over problems: the one form that all intervals and tests are computed from.
 
 Every metric of this package is a *rate*, a sum over problems of credits divided by a sum over problems of what could be
-earned, or a monotone function of several rates. So a resample of problems needs only the problems' sums, and a thousand
-resamples are one matrix product.
+earned, or a monotone function of several rates. So inference needs only the problems' sums.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,9 +15,8 @@ from numpy.typing import NDArray
 from proverbench.metrics.arrays import META_UNITS, JudgmentArrays
 from proverbench.metrics.metric import Metric, itself
 from proverbench.metrics.registry import metrics_of
+from proverbench.metrics.summaries import Floats, Summary, summarise
 from proverbench.metrics.verifierbench import QUARTERS
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +48,12 @@ class RateTable:
     """Number of single yes-or-no observations behind each rate, shape (K,), for design effects."""
     metrics: Mapping[str, Function]
     """The metrics that are made of these rates, by name."""
+    problems: tuple[str, ...] | None = None
+    """Names of the C problems, where tables of other problems may be joined."""
+
+    def summary(self) -> Summary:
+        """What inference needs of the K rates."""
+        return summarise(self.earned, self.possible, self.items, self.problems)
 
     def columns(self, metric: str) -> list[int]:
         """Columns of the rates that a metric is made of, in the order that its function takes them."""
@@ -107,6 +111,8 @@ def table_of(
     columns: Sequence[tuple[str, NDArray[np.generic], NDArray[np.generic]]],
     arrays: JudgmentArrays,
     metrics: Mapping[str, Function] | None = None,
+    *,
+    items: Sequence[float] | None = None,
 ) -> RateTable:
     """Make a table from credits of single proofs.
 
@@ -115,6 +121,7 @@ def table_of(
             units of single observations, so that ``possible`` adds up to their number.
         arrays: Where the proofs' problems are taken from.
         metrics: Metrics that are made of the rates, beside the rates themselves.
+        items: Numbers of single observations, where credits are weighted.
     """
     problems = len(arrays.problems)
     earned = np.stack([column[1].astype(np.float64) for column in columns], axis=1)
@@ -125,8 +132,9 @@ def table_of(
         names=names,
         earned=sums_by_problem(earned, arrays.problem, problems),
         possible=possible_sums,
-        items=possible_sums.sum(axis=0),
+        items=possible_sums.sum(axis=0) if items is None else np.array(items, dtype=np.float64),
         metrics=each_itself(names) | dict(metrics or {}),
+        problems=arrays.problems,
     )
 
 
@@ -153,6 +161,7 @@ def metric_table(arrays: JudgmentArrays, metrics: Iterable[Metric]) -> RateTable
         possible=possible,
         items=possible.sum(axis=0),
         metrics={metric.name: Function(tuple(rate.name for rate in metric.rates), metric.g) for metric in ordered},
+        problems=arrays.problems,
     )
 
 
@@ -199,3 +208,13 @@ def published_rates(arrays: JudgmentArrays, *, meta: bool = False, best_case: bo
     """
     metrics = metrics_of(arrays.task, meta=meta).values()
     return metric_table(arrays.best_case() if best_case else arrays, metrics)
+
+
+def sample_values(arrays: JudgmentArrays, metric: Metric) -> Floats | None:
+    """A ProverBench metric of each sample alone, shape (C, S), each in [0, 1]; None if it is no mean over proofs."""
+    if arrays.task != "prover" or len(metric.rates) != 1 or metric.rates[0].best_proof:
+        return None
+    rate = metric.rates[0]
+    values = np.zeros((len(arrays.problems), arrays.samples))
+    values[arrays.problem, arrays.sample] = rate.earned(arrays) / rate.possible(arrays)
+    return values

@@ -247,6 +247,15 @@ CALIBRATION_ASPECTS = ("protocol", "verifier", "verifier prompt", "reference swi
 """What a calibration must share with the run that it corrects, beside having at least as many repeats."""
 
 
+def calibration_doubts(run: Manifest, calibration: Manifest) -> list[str]:
+    """What makes it doubtful that a VerifierBench run measures the judge of a ProverBench run, a sentence each."""
+    (aspect,) = (aspect for aspect in ASPECTS if aspect.name == "neutralising")
+    ours, theirs = str(aspect.read(run)), str(aspect.read(calibration))
+    if ours == theirs:
+        return []
+    return [f"another {aspect.name}: the run has it {ours}, the calibration {theirs}; {aspect.why}"]
+
+
 def calibration_faults(run: Manifest, calibration: Manifest) -> list[str]:
     """Why a VerifierBench run does not measure the judge of a ProverBench run; empty when it does."""
     faults = []

@@ -38,6 +38,7 @@ from proverbench.run.sources import (
     NEXT_INPUTS,
     PROMPT_FILES,
     PROMPTS,
+    PROTOCOL_FILE,
     SUMMARY,
     Sources,
     encode_rows,
@@ -60,6 +61,8 @@ class Draft:
     """What calls.jsonl begins with: given proofs (``--proofs``) as answered policy calls, or lines of other runs."""
     shard_place: ShardPlace | None = None
     """Of a shard: where its rows stand."""
+    protocol_text: str | None = None
+    """Of a protocol that the user declared: its file."""
     format_version: int = FORMAT_VERSION
     """Of a run that there is already, its own: replies go on being read as its judges were shown them."""
 
@@ -144,6 +147,8 @@ class Session:
                 prompts.mkdir(exist_ok=True)
             for role, template in draft.templates.items():
                 write_whole(prompts / PROMPT_FILES[role], template.text.encode())
+            if draft.protocol_text is not None:
+                write_whole(path / PROMPTS / PROTOCOL_FILE, draft.protocol_text.encode())
             write_whole(path / INPUTS, draft.inputs)
             write_lines(path, draft.lines)
             write_whole(path / MANIFEST, pretty(draft.manifest))

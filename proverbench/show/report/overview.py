@@ -190,8 +190,8 @@ def light(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown_ends(interval: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The interval that people are shown: its ends, its mark, why it bears one, and the number of problems."""
+    """The interval that people are shown: its ends, the number of problems, and how many carry the rarer outcome."""
     shown = shown_interval(interval)
     if interval is None or shown is None:
         return None
-    return {**shown._asdict(), "why": interval.get("unreliable"), "n": interval.get("n")}
+    return {**shown._asdict(), "n": interval.get("n"), "evidence": interval.get("evidence")}
