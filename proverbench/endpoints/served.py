@@ -90,9 +90,9 @@ def _models(raw: bytes) -> tuple[ServedModel, ...]:
 
 
 def _context(row: Mapping[str, Any]) -> int | None:
-    tables = [row, row.get("meta"), row.get("limits")]
+    tables = [row, *(table for name in ("meta", "limits") if isinstance(table := row.get(name), dict))]
     for table in tables:
-        for key in _CONTEXT_KEYS if isinstance(table, dict) else ():
+        for key in _CONTEXT_KEYS:
             if type(value := table.get(key)) is int and value > 0:
                 return value
     return None

@@ -67,15 +67,17 @@ class Transport:
         """
         return self._sent("POST", body)
 
-    def get(self) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        """The same, without a body."""
-        return self._sent("GET", None)
+    def get(self, params: Mapping[str, str] | None = None) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """The same, with parameters instead of a body."""
+        return self._sent("GET", None, params)
 
     @asynccontextmanager
-    async def _sent(self, method: str, body: bytes | None) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _sent(
+        self, method: str, body: bytes | None, params: Mapping[str, str] | None = None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
         try:
             try:
-                sent = await self._open().request(method, self.url, data=body, allow_redirects=False)
+                sent = await self._open().request(method, self.url, data=body, params=params, allow_redirects=False)
             except aiohttp.ClientError:
                 raise
             except ValueError as exc:  # of the URL or a header; its text may hold the header's value
