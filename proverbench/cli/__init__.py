@@ -8,6 +8,8 @@ from proverbench.cli.common import HandlesErrors
 
 # Name → (module, one-line help). The help stands here so that listing the commands imports none of them.
 _COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("init", "A first project: config, data, study file, five commands."),
+    "doctor": ("doctor", "Check config, keys, servers, disk and clock before a run."),
     "run": ("run", "ProverBench: a policy writes proofs, a verifier judges them."),
     "verify": ("verify", "VerifierBench: a verifier judges human-annotated proofs."),
     "score": ("score", "Rebuild records, summary and timing of a saved run; calls nothing."),
