@@ -9,7 +9,7 @@ from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.strata import NAMES, strata_of
 from proverbench.people.book import LabelBook, StaleError
 from proverbench.people.draw import Drawn
-from proverbench.people.gain import Z, Stratum, expected_width
+from proverbench.people.gain import Stratum, Z, expected_width
 from proverbench.people.sheet import labelling_of
 from proverbench.show.report.serve import Followed, Handler, make_server
 
