@@ -144,7 +144,7 @@ class _Stage:
             return False
         return True
 
-    async def _take_slot(self, priority: Priority) -> None:
+    async def _take_slot(self, priority: int) -> None:
         """Wait for a slot of the endpoint; under a declared protocol, first for the judgments that are looked at."""
         assert self._caller is not None
         if self.first_look is None:
