@@ -50,7 +50,8 @@ def judgments(n: int, steps: int) -> list[Reply]:
 
     def verdict(step: int | str, said: str = "Step uses $a<b$ &amp; more.") -> str:
         errors = "" if step == -1 else f"Step {step} is wrong."
-        return f"<assessment> {said} {n}</assessment>\n<errors>{errors}</errors><first_error_step>{step}</first_error_step>"
+        found = f"<errors>{errors}</errors><first_error_step>{step}</first_error_step>"
+        return f"<assessment> {said} {n}</assessment>\n{found}"
 
     def valid(step: int) -> Reply:
         value = {
