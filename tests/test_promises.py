@@ -62,7 +62,9 @@ def test_no_page_is_left_out():
 def test_every_point_of_a_list_is_a_promise(name):
     """What a page lists with bullets, it promises."""
     said = [promise.says for promise in PROMISES if promise.page.stem == name]
-    left_out = [point for point in points(page(ROOT / "docs" / f"{name}.md")) if not any(text in point for text in said)]
+    left_out = [
+        point for point in points(page(ROOT / "docs" / f"{name}.md")) if not any(text in point for text in said)
+    ]
     assert left_out == []
 
 
