@@ -311,6 +311,9 @@ class SessionLine(msgspec.Struct, kw_only=True, tag_field="type", tag="session")
     read its records in Python went away), ``stopped`` (a shard's worker was told to), ``fatal: …``."""
     operation: dict[str, Any] | None = None
     """At the start: what was configured (as in manifest.json)."""
+    grown_from: "Extent | msgspec.UnsetType" = msgspec.UNSET
+    """At the start of a session that grows a run which was complete: its extent before. Looking, then growing, is a
+    second look at the same question (docs/metrics.md, "Looks")."""
 
 
 class FinalLine(msgspec.Struct, kw_only=True, tag_field="type", tag="final"):

@@ -63,6 +63,8 @@ class Options:
     """Under a grading protocol the least grade that accepts a proof; None: the protocol's own, or that of the run."""
     correct_from: float | None = None
     """The points from which a proof that people graded counts as correct; None: 6 of 7, else all, or as in the run."""
+    looks: int | None = None
+    """How often the run will be looked at, grown in between; said before the second look."""
     batch: str | None = None
     """Roles whose calls go in batches, e.g. ``policy,verifier``; also :data:`EVERY_ROLE` and :data:`NO_ROLE`."""
 
@@ -369,5 +371,7 @@ def operation_of(config: Config, options: Options, before: Mapping[str, Any]) ->
         "max_tokens_total": default(options.max_tokens_total, before.get("max_tokens_total")),
         "batch": default(options.batch, before.get("batch")),
     }
+    if (looks := default(options.looks, before.get("looks"))) is not None:
+        operation["looks"] = looks
     # What goes into a manifest is read back from it, so that an unchanged one compares equal.
     return msgspec.json.decode(msgspec.json.encode(operation), type=dict[str, Any])
