@@ -30,6 +30,7 @@ from proverbench.records import (
     Row,
     ShardPlace,
 )
+from proverbench.run.published_tables import PUBLISHED_PROMPTS
 from proverbench.run.session import Draft
 from proverbench.run.sources import FORMAT_VERSION, read_manifest
 from proverbench.selection import EVERYTHING, parse_shard, shard_of
@@ -53,6 +54,8 @@ class Options:
     use_reference_solution: bool | None = None
     neutralise: bool | None = None
     prompts: Mapping[Role, Path] = field(default_factory=dict)
+    published_prompts: bool = False
+    """Whether these are the published ones, as fetched."""
     proofs: Path | None = None
     concurrency: int | None = None
     max_cost_usd: float | None = None
@@ -369,5 +372,7 @@ def operation_of(config: Config, options: Options, before: Mapping[str, Any]) ->
         "max_tokens_total": default(options.max_tokens_total, before.get("max_tokens_total")),
         "batch": default(options.batch, before.get("batch")),
     }
+    if options.published_prompts or before.get("prompts"):
+        operation["prompts"] = before.get("prompts", PUBLISHED_PROMPTS)
     # What goes into a manifest is read back from it, so that an unchanged one compares equal.
     return msgspec.json.decode(msgspec.json.encode(operation), type=dict[str, Any])
