@@ -272,7 +272,7 @@ def _columns(_ctx: click.Context, _param: click.Parameter, values: Iterable[str]
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["processbench", "hard2verify", "gradingbench", "opc", "csv", "labels", "published"]),
+    type=click.Choice(["processbench", "hard2verify", "gradingbench", "opc", "csv", "inspect", "labels", "published"]),
     required=True,
     help="What the source is.",
 )
@@ -323,9 +323,12 @@ def import_(
         --column label=Grade --output graded.jsonl
     """
     from proverbench.inputs import importers
+    from proverbench.inputs.inspect_log import import_inspect
     from proverbench.people.labels import read_labels
 
-    if format_ != "csv" and (columns or label or split):
+    if format_ == "inspect" and set(columns) - {"label"}:
+        raise click.UsageError("inspect takes --column label=SCORE alone")
+    if format_ not in ("csv", "inspect") and (columns or label or split):
         raise click.UsageError("--column, --label and --split are for --format csv")
     if format_ != "gradingbench" and correct_from is not None:
         raise click.UsageError("--correct-from is for --format gradingbench")
@@ -335,6 +338,8 @@ def import_(
         ctx.exit(_import_run(source, data, output, as_json=as_json))
     if format_ == "csv":
         imported = importers.import_csv(source, importers.CsvOptions(columns, label, split))
+    elif format_ == "inspect":
+        imported = import_inspect(source, score=columns.get("label"))
     elif format_ == "labels":
         read = read_labels(source)
         imported = importers.Imported(list(read.decided()), read.remarks())

@@ -117,7 +117,7 @@ def _processbench(row: Source) -> Proof:
         raise _Faulty(row.fault("label", f"an integer from -1 to {len(steps) - 1}"))
     row_id = _text(row, "id")
     right = row.data.get("final_answer_correct")
-    return _proof(
+    return labelled_proof(
         problem=_text(row, "problem"),
         proof_id=row_id,
         steps=steps,
@@ -154,7 +154,7 @@ def _hard2verify(row: Source) -> Proof:
     if not isinstance(labels, list) or len(labels) != len(steps) or any(type(label) is not int for label in labels):
         raise _Faulty(row.fault("human_labels", f"a list of {len(steps)} integers, one a step"))
     row_id = str(row.data.get("unique_id", ""))
-    return _proof(
+    return labelled_proof(
         problem=_text(row, "question"),
         proof_id=row_id,
         steps=steps,
@@ -180,7 +180,7 @@ def import_gradingbench(path: Path, *, correct_from: float = 7.0) -> Imported:
         if not 0 <= points <= 7:
             raise _Faulty(row.fault("Points", "a number from 0 to 7"))
         reward = _optional(row, "Reward")
-        return _proof(
+        return labelled_proof(
             problem=_text(row, "Problem"),
             problem_id=_text(row, "Problem ID"),
             proof_id=_text(row, "Grading ID"),
@@ -237,7 +237,7 @@ def _opc(row: Source) -> Proof:
         raise _LeftOut("a judge was uncertain")
     feedback = row.data.get("feedback")
     comments = [text for text in feedback if isinstance(text, str)] if isinstance(feedback, list) else []
-    return _proof(
+    return labelled_proof(
         problem=_text(row, "problem"),
         problem_id=str(row.data.get("problem_id", "")),
         steps=[_text(row, "solution")],
@@ -277,7 +277,7 @@ def import_csv(path: Path, options: CsvOptions | None = None) -> Imported:
         if "proof" not in columns:
             return Problem(**{"problem_id": derive_problem_id(problem), **common}, problem=problem)
         steps = _split(cells, split)
-        return _proof(
+        return labelled_proof(
             problem=problem,
             steps=steps,
             first_error=_label(cells, options.label, len(steps)),
@@ -402,7 +402,7 @@ def _reload(path: Path, proofs: bool) -> None:
         load_problems(path)
 
 
-def _proof(
+def labelled_proof(
     *,
     problem: str,
     steps: list[str],
@@ -413,6 +413,7 @@ def _proof(
     remark: str = "",
     **more: Any,
 ) -> Proof:
+    """A proof with what people said of it; missing ids are derived."""
     problem_id = problem_id or derive_problem_id(problem)
     annotation = Annotation(None, [-1], reviewer_comment=comment, remark=remark)
     if isinstance(first_error, int):
