@@ -154,7 +154,7 @@ def test_gradingbench(tmp_path: Path) -> None:
 
 
 def test_gradingbench_without_its_columns(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="row 1: field .*: found no '.*'; there is 'a', 'b'"):
+    with pytest.raises(DataError, match=r"row 1: field .*: found no '.*'; there is 'a', 'b'"):
         find_format("gradingbench").load(table(tmp_path / "g.csv", ["a", "b"], ["1", "2"]))
 
 
