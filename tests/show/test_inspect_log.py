@@ -96,9 +96,7 @@ def test_the_log_of_another_task(command, tmp_path):
     several = command("data", "import", "--format", "inspect", "other.json", "--output", "o.jsonl")
     assert several.code == 2
     assert "human, length" in several.err
-    ended = command(
-        "data", "import", "--format", "inspect", "other.json", "--column", "label=human", "--output", "o.jsonl"
-    )
+    ended = command("data", "import", "--format", "inspect", "other.json", "--score", "human", "--output", "o.jsonl")
     assert ended.code == 0, ended.err
     rows = load_proofs("o.jsonl").rows
     assert [(row.steps, row.is_correct, row.policy, row.reference_solution) for row in rows] == [
