@@ -26,7 +26,7 @@ SPLIT = click.Choice(["whole", "paragraphs", "lines", "tags", "json"])
     metavar="NAME|FILE.toml",
     required=True,
     help="A data set by name (imo-proofbench, gradingbench, proofbench, matharena, deepseek, opc, processbench, "
-    "hard2verify, prm800k, arxivmath), a file that describes your own (docs/own-data.md), inspect, labels, or published.",
+    "hard2verify, prm800k, arxivmath), a file that describes your own (docs/own-data.md), inspect, labels, published.",
 )
 @click.option("--output", type=_FILE, required=True, help="JSONL file to write; of published, the run's folder.")
 @click.option("--data", type=_FILE, metavar="FILE", help="published: the data file that the run was made from.")
