@@ -7,7 +7,6 @@ wait at the price of throughput: while they do, other calls fill the slots; wher
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -53,13 +52,13 @@ class CacheFirst:
         self._on = repeats > 1
         self._fresh: Job | None = None
         """The first of a proof, or a call that waits for nothing."""
+        self._more_of_it = False
+        """Whether the source has more calls of the proof that came last, at once."""
         self._warm: deque[Job] = deque()
         self._held: dict[int, deque[Job]] = {}
         """Proof → calls that wait for the answer to its first to begin."""
         self._open: tuple[int, bool] | None = None
         """The proof whose calls are coming, and whether the answer to its first has begun."""
-        self._ready: deque[Ready[object]] = deque()
-        self._room = asyncio.Event()
         self._wake = asyncio.Event()
         self._cold: set[int] = set()
         self._told_cached = False
@@ -98,33 +97,47 @@ class CacheFirst:
 
         Once nothing new is asked, the source is read to its end and its calls are dropped.
         """
-        pumping = asyncio.ensure_future(self._pump(source))
-        pumping.add_done_callback(lambda _: self._wake.set())
+        pull: asyncio.Future[Job | Ready[E] | None] | None = None
         try:
             while True:
-                self._wake.clear()
-                while self._ready:
-                    yield self._ready.popleft()  # type: ignore[misc]
                 if self._stopping():
-                    self._room.set()
-                    if pumping.done():
-                        break
-                    await self._wake.wait()
-                elif self._warm or self._fresh is not None:
+                    if pull is not None:
+                        await pull
+                    async for _ in source:
+                        pass
+                    return
+                if self._warm or self._fresh is not None:
                     await self._acquire(False)
                     if (job := self._next()) is not None:
                         yield job
-                elif self._held:
-                    if (job := await self._last_resort(pumping)) is not None:
-                        yield job
-                elif pumping.done():
-                    break
+                    continue
+                if pull is None and (not self._held or self._more_of_it):
+                    item = await anext(source, None)
+                elif pull is not None and not self._held:
+                    item = await pull
+                    pull = pull if item is None else None
                 else:
-                    await self._wake.wait()
-            pumping.result()
+                    # The next proof may be long in coming: the calls that wait look for free slots meanwhile.
+                    pull = pull or asyncio.ensure_future(_next_of(source))
+                    if (job := await self._last_resort(pull)) is not None:
+                        yield job
+                    if not pull.done():
+                        continue
+                    item = pull.result()
+                    pull = pull if item is None else None  # at the end it stays
+                if item is None:
+                    self._more_of_it = False
+                    if not (self._held or self._warm):
+                        return
+                elif isinstance(item, Ready):
+                    yield item
+                else:
+                    self._take(item)
         finally:
-            pumping.cancel()
-            await asyncio.gather(pumping, return_exceptions=True)
+            if pull is not None:
+                pull.cancel()
+                await asyncio.gather(pull, return_exceptions=True)
+            await source.aclose()
 
     def _next(self) -> Job | None:
         """The call for a slot that was just granted; None, and the slot given back, when nothing new is asked."""
@@ -134,7 +147,6 @@ class CacheFirst:
                 job = self._warm.popleft()
             elif self._fresh is not None:
                 job, self._fresh = self._fresh, None
-                self._room.set()
             elif self._held:
                 proof = next(iter(self._held))
                 job = self._held[proof].popleft()
@@ -144,18 +156,18 @@ class CacheFirst:
             self._release()
         return job
 
-    async def _last_resort(self, pumping: asyncio.Future[None]) -> Job | None:
+    async def _last_resort(self, pull: asyncio.Future[Any]) -> Job | None:
         """Only calls that wait are there: one of them, if a slot is free that nobody else wants."""
         for _ in range(_TURNS):  # the source may have another call at once
-            if pumping.done() or self._warm or self._fresh is not None:
-                break
+            if self._warm or (pull.done() and pull.result() is not None):
+                return None
             await asyncio.sleep(0)
-        if self._warm or self._fresh is not None or not self._held:
-            return None
+        self._wake.clear()
         slot = asyncio.ensure_future(self._acquire(True))
         waking = asyncio.ensure_future(self._wake.wait())
+        wanted = {slot, waking} if pull.done() else {slot, waking, pull}
         try:
-            await asyncio.wait({slot, waking}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(wanted, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             if slot.done() and not slot.cancelled():
                 self._release()
@@ -167,31 +179,26 @@ class CacheFirst:
             await asyncio.gather(slot, waking, return_exceptions=True)
         return None if slot.cancelled() else self._next()
 
-    async def _pump(self, source: AsyncGenerator[Job | Ready[E], None]) -> None:
-        async with aclosing(source):
-            async for item in source:
-                if isinstance(item, Ready):
-                    self._ready.append(Ready(item.result))
-                elif not self._stopping():
-                    await self._take(item)
-                self._wake.set()
-
-    async def _take(self, job: Job) -> None:
-        """Find the place of a call; waits while there is a fresh one already."""
-        proof = job.number // self._repeats
-        if self._on and self._open is not None and self._open[0] == proof:
+    def _take(self, job: Job) -> None:
+        """Find the place of a call."""
+        if not self._on:
+            self._more_of_it, self._fresh = False, job
+            return
+        proof, repeat = divmod(job.number, self._repeats)
+        if self._open is not None and self._open[0] == proof:
             job = replace(job, request=replace(job.request, repeated=True))
             if self._open[1]:
                 self._warm.append(job)
             else:
                 self._held.setdefault(proof, deque()).append(job)
-            return
-        while self._fresh is not None and not self._stopping():
-            self._room.clear()
-            await self._room.wait()
-        if self._on and len(job.request.prompt) >= WAIT_FROM_CHARS:
+        elif len(job.request.prompt) >= WAIT_FROM_CHARS:
             self._open = (proof, False)
-            job = replace(job, request=replace(job.request, repeated=True, begun=lambda: self.begun(proof)))
+            self._fresh = replace(job, request=replace(job.request, repeated=True, begun=lambda: self.begun(proof)))
         else:
-            self._open = None
-        self._fresh = job
+            self._open, self._fresh = None, job
+        self._more_of_it = self._open is not None and repeat < self._repeats - 1
+
+
+async def _next_of(source: AsyncGenerator[E, None]) -> E | None:
+    """The next item of a source; None at its end."""
+    return await anext(source, None)

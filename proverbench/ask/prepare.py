@@ -8,20 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.ask.parts import (
+    ChosenProtocol,
     Faults,
     Options,
     PreparedRun,
     Selection,
     batched_roles,
+    choose_protocol,
     config_of,
     default,
     format_version_of,
     operation_of,
     ordered,
-    protocol_of,
     refuse_blind_budget,
     role_identities,
     select,
+    stated_correct_from,
     templates_of,
 )
 from proverbench.benchmark import benchmark_of
@@ -76,21 +78,23 @@ def prepare_new(
     if config is None and config_path:
         config = faults.attempt(lambda: config_of(config_path, roles))
     if dataset is None and data_path:
-        dataset = faults.attempt(lambda: load_rows(benchmark_of(task), data_path))
+        dataset = faults.attempt(lambda: load_rows(benchmark_of(task), data_path, correct_from=options.correct_from))
     use_reference = default(options.use_reference_solution, benchmark_of(task).reference_shown)
     if config:
         faults.attempt(lambda: refuse_blind_budget(config, roles, options))
-    protocol = faults.attempt(lambda: protocol_of(options.protocol or PROTOCOL, roles))
+    judging = faults.attempt(lambda: choose_protocol(options.protocol or PROTOCOL, roles, options.accept_from))
     templates = (
-        faults.attempt(lambda: templates_of(roles, options.prompts, use_reference, protocol)) if protocol else None
+        faults.attempt(lambda: templates_of(roles, options.prompts, use_reference, judging)) if judging else None
     )
+    if judging and dataset:
+        faults.attempt(lambda: judging.check_rows(dataset.rows))
     identities = faults.attempt(lambda: role_identities(config, roles)) if config else None
     chosen = faults.attempt(lambda: select(dataset, options.domain, options.limit, options.shard)) if dataset else None
     batched = faults.attempt(lambda: batched_roles(options.batch, roles, config)) if config else None
     faults.refuse_if_any()
-    if config is None or dataset is None or chosen is None or templates is None or identities is None:
+    if config is None or dataset is None or chosen is None or templates is None or identities is None or not judging:
         raise AssertionError("every missing part is a fault")
-    draft = build_draft(task, options, config, dataset.sha256, chosen, templates, identities, given)
+    draft = build_draft(task, options, config, dataset.sha256, chosen, templates, identities, judging, given)
     return PreparedRun(draft, config, batched or ())
 
 
@@ -130,6 +134,7 @@ def build_draft(
     selection: Selection,
     templates: Mapping[Role, Template],
     identities: Mapping[Role, RoleIdentity],
+    judging: ChosenProtocol,
     given: GivenProofs | None = None,
     before: Mapping[str, Any] | None = None,
 ) -> Draft:
@@ -139,7 +144,8 @@ def build_draft(
     return Draft(
         identity=Identity(
             task=task,
-            protocol=options.protocol or PROTOCOL,
+            **judging.identity(),
+            correct_from=stated_correct_from(options, selection.rows),
             roles=ordered(identities),
             prompt_sha256={role: template.sha256 for role, template in templates.items()},
             own_prompts=[role for role, template in templates.items() if template.own],
@@ -163,6 +169,7 @@ def build_draft(
         lines=_given_lines(given, options.shard) if given else (),
         shard_place=selection.place,
         format_version=format_version_of(config, identities),
+        protocol_text=judging.text,
     )
 
 
@@ -187,13 +194,13 @@ def prepare_rows(
     faults.attempt(lambda: config.require(roles))
     faults.refuse_if_any()
     use_reference = default(options.use_reference_solution, benchmark_of(task).reference_shown)
-    protocol = faults.attempt(lambda: protocol_of(options.protocol or PROTOCOL, roles))
+    judging = faults.attempt(lambda: choose_protocol(options.protocol or PROTOCOL, roles, options.accept_from))
     templates = (
-        faults.attempt(lambda: templates_of(roles, options.prompts, use_reference, protocol)) if protocol else None
+        faults.attempt(lambda: templates_of(roles, options.prompts, use_reference, judging)) if judging else None
     )
     identities = faults.attempt(lambda: role_identities(config, roles))
     faults.refuse_if_any()
-    if templates is None or identities is None:
+    if templates is None or identities is None or judging is None:
         raise AssertionError("every missing part is a fault")
     digest = hashlib.sha256(encode_rows(rows)).hexdigest()
     selection = Selection(rows)
@@ -201,7 +208,7 @@ def prepare_rows(
         extent, digest = continued.extent, continued.identity.data_sha256
         selection = Selection(rows, extent.domain, extent.limit, extent.shard, continued.shard_place)
     before = None if continued is None else continued.operation
-    draft = build_draft(task, options, config, digest, selection, templates, identities, before=before)
+    draft = build_draft(task, options, config, digest, selection, templates, identities, judging, before=before)
     if continued is not None:
         draft = replace(draft, format_version=continued.format_version)
     return PreparedRun(draft, config)

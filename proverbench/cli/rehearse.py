@@ -9,6 +9,7 @@ import click
 from proverbench.cli.common import HandlesErrors
 from proverbench.cli.stop_signals import StopSignals
 from proverbench.rehearse.dialects import Dialect, dialect_named, list_dialects
+from proverbench.rehearse.prefix_cache import PrefixCache
 from proverbench.rehearse.profile import FAULTS, BatchProfile, Latency, Profile, parse_faults
 from proverbench.rehearse.replies import GeneratedReplies, Replies, SavedReplies, Vary
 from proverbench.rehearse.server import RehearseServer
@@ -39,6 +40,12 @@ _AT_LEAST_1 = click.IntRange(1)
 )
 @click.option("--max-in-flight", type=_AT_LEAST_1, help="Refuse more requests at once with 429.")
 @click.option("--requests-per-minute", type=_AT_LEAST_1, help="Refuse more with 429, and tell the quota in headers.")
+@click.option(
+    "--prefix-cache",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Model the provider's prompt cache, which keeps prefixes so long after their last use.",
+)
 @click.option("--batch-seconds", type=click.FloatRange(0), default=0.0, help="Time until a batch has ended.")
 @click.option(
     "--dialect",
@@ -62,6 +69,7 @@ def command(
     replies: str | None,
     max_in_flight: int | None,
     requests_per_minute: int | None,
+    prefix_cache: float | None,
     batch_seconds: float,
     dialect: str | None,
     kind: str,
@@ -92,6 +100,7 @@ def command(
         requests_per_minute=requests_per_minute,
         batch=BatchProfile(duration_s=batch_seconds),
         true_cache=vary == "order",
+        prefix_cache=None if prefix_cache is None else PrefixCache(prefix_cache),
         dialect=played,
     )
     said: Replies = GeneratedReplies(

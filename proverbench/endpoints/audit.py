@@ -52,10 +52,12 @@ def audit(reply: Reply) -> Reply:
     for finish_reason in (reply.finish_reason, reply.native_finish_reason):
         if server_ended(finish_reason):
             raise broken_off(str(finish_reason), reply)
-    if reply.usage and (reply.text or reply.reasoning):
+    told = reply.usage or {}
+    # Nearly always a count of output tokens is there, and says something.
+    if told and not (told.get("completion_tokens") or told.get("output_tokens")) and (reply.text or reply.reasoning):
         usage = normalise_usage(reply.usage)
         if usage is not None and usage.output == 0:
-            return replace(reply, usage={**reply.usage, UNCOUNTED: True})
+            return replace(reply, usage={**told, UNCOUNTED: True})
     return reply
 
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -79,15 +79,24 @@ def derive_proof_id(problem_id: str, steps: list[str]) -> str:
     return "amb-v-" + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def load_rows(benchmark: Benchmark, path: Path | str) -> "Dataset[Problem] | Dataset[Proof]":
+def load_rows(
+    benchmark: Benchmark, path: Path | str, *, correct_from: float | None = None
+) -> "Dataset[Problem] | Dataset[Proof]":
     """The input rows of a benchmark, from a file.
+
+    Args:
+        benchmark: Which.
+        path: The file.
+        correct_from: As :func:`load_proofs` takes it; problems have no grades.
 
     Raises:
         DataError: Lists every fault of the file.
     """
-    loaders: Mapping[type[Problem], Callable[[Path | str], Dataset[Problem] | Dataset[Proof]]]
-    loaders = {Problem: load_problems, Proof: load_proofs}
-    return loaders[benchmark.row](path)
+    if benchmark.row is Proof:
+        return load_proofs(path, correct_from=correct_from)
+    if correct_from is not None:
+        raise DataError(f"--correct-from {correct_from:g} is about proofs that people graded; {path} has problems")
+    return load_problems(path)
 
 
 def load_problems(path: Path | str) -> Dataset[Problem]:

@@ -14,6 +14,7 @@ from proverbench.errors import ConfigError
 from proverbench.rehearse import plays
 from proverbench.rehearse.dialects import Dialect
 from proverbench.rehearse.plays import Play
+from proverbench.rehearse.prefix_cache import PrefixCache
 from proverbench.rehearse.wire import Ask, digest
 
 FAULTS: Final[Mapping[str, str]] = {
@@ -137,6 +138,8 @@ class Profile:
     true_cache: bool = False
     """Whether cached tokens tell the truth (none on the first ask of a prompt, most after it). By default half of
     every prompt is reported as cached, so that the token counts of two runs of the same replies are the same."""
+    prefix_cache: PrefixCache | None = None
+    """A model of the provider's prompt cache, which then says what is read and written; None: as ``true_cache``."""
     dialect: Dialect | None = None
     """In whose shape every reply goes out; None: in the shape of the protocol's own documents."""
     batch: BatchProfile = field(default_factory=BatchProfile)

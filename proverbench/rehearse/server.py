@@ -385,18 +385,20 @@ class RehearseServer:
 
     # --- answers
 
-    def reply_to(self, ask: Ask, play: Play) -> tuple[plays.ModelReply, Numbers]:
-        """What the model says to ``ask``, and the numbers around it."""
+    def reply_to(self, ask: Ask, play: Play, read: tuple[int, int] | None = None) -> tuple[plays.ModelReply, Numbers]:
+        """What the model says to ``ask``, and the numbers around it; ``read`` is what the prompt cache did for it."""
         before = self.ledger.prompt_answers[digest(ask.prompt)]
         reply = play.reply or self.replies(ask, before)
         if reply.model is None and self.reported_model is not None:
             reply = replace(reply, model=self.reported_model)
-        return reply, self._numbers(ask, before)
+        return reply, self._numbers(ask, before, read)
 
-    def _numbers(self, ask: Ask, answered_before: int) -> Numbers:
+    def _numbers(self, ask: Ask, answered_before: int, read: tuple[int, int] | None) -> Numbers:
         marked = ask.prompt[: ask.cached_chars] if ask.protocol == "messages" else ask.prompt
         cacheable = count_tokens(marked)
         reply_id, created = uuid.uuid4().hex[:24], int(time.time())
+        if read is not None:
+            return Numbers(reply_id, created, *read)
         if not self.profile.true_cache:
             return Numbers(reply_id, created, cacheable // 2)
         if answered_before:
@@ -493,9 +495,14 @@ class _Response:
     play: Play
     slot: Slot
     answered: bool = field(default=False, init=False)
+    read: tuple[int, int] | None = field(default=None, init=False)
+    """Tokens that the modelled prompt cache read and wrote."""
 
     async def perform(self) -> web.StreamResponse:
-        play = self.play
+        play, cache, ask = self.play, self.server.profile.prefix_cache, self.received.ask
+        if cache is not None and ask is not None:
+            now = time.monotonic()
+            self.read = cache.ask(ask, now, now + play.delay_s)
         await asyncio.sleep(play.delay_s)
         if play.ending == "hang":
             return await self._wait_for_client()
@@ -520,7 +527,7 @@ class _Response:
             return (play.status if play.status != 200 else status), "application/json", [body]
         if ask is None:
             raise web.HTTPNotFound
-        reply, numbers = self.server.reply_to(ask, play)
+        reply, numbers = self.server.reply_to(ask, play, self.read)
         if not ask.stream:
             return play.status, "application/json", [as_json(body_of(ask, reply, numbers))]
         events = events_of(ask, reply, numbers)

@@ -38,6 +38,8 @@ class Ask:
     max_tokens: int | None
     cached_chars: int
     """Length of the text up to the last ``cache_control`` mark; 0 without one."""
+    marks: tuple[int, ...] = ()
+    """Length of the text up to each of them."""
 
     @property
     def role(self) -> Role:
@@ -75,7 +77,7 @@ def read_ask(protocol: Protocol, body: Mapping[str, Any]) -> Ask:
         raise ValueError("messages: field required")
     if protocol == "messages" and not isinstance(body.get("max_tokens"), int):
         raise ValueError("max_tokens: field required")
-    texts, cached = _texts(messages)
+    texts, marks = _texts(messages)
     options = body.get("stream_options")
     limits = [body.get(name) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens")]
     return Ask(
@@ -86,14 +88,15 @@ def read_ask(protocol: Protocol, body: Mapping[str, Any]) -> Ask:
         stream=body.get("stream") is True,
         include_usage=isinstance(options, dict) and options.get("include_usage") is True,
         max_tokens=next((limit for limit in limits if isinstance(limit, int)), None),
-        cached_chars=cached,
+        cached_chars=max(marks, default=0),
+        marks=marks,
     )
 
 
-def _texts(messages: list[Any]) -> tuple[list[str], int]:
-    """The text of every message, and how much of it lies before the last cache mark."""
+def _texts(messages: list[Any]) -> tuple[list[str], tuple[int, ...]]:
+    """The text of every message, and how much of it lies before each cache mark."""
     texts: list[str] = []
-    cached = 0
+    marks: list[int] = []
     for message in messages:
         content = message.get("content") if isinstance(message, dict) else None
         if isinstance(content, str):
@@ -103,9 +106,9 @@ def _texts(messages: list[Any]) -> tuple[list[str], int]:
         for block in content or []:
             text += block.get("text", "") if isinstance(block, dict) else ""
             if isinstance(block, dict) and "cache_control" in block:
-                cached = sum(map(len, texts)) + len(text)
+                marks.append(sum(map(len, texts)) + len(text))
         texts.append(text)
-    return texts, cached
+    return texts, tuple(marks)
 
 
 def count_tokens(text: str) -> int:

@@ -8,7 +8,7 @@ import pytest
 from proverbench.rehearse import Profile
 from proverbench.rehearse.plays import Play, answer, failure
 from proverbench.rehearse.profile import Latency
-from tests.support import proof_rows, write_config, write_rows
+from tests.support import problem_rows, proof_rows, write_config, write_rows
 
 GOOD = "<assessment>ok</assessment><errors></errors><first_error_step>-1</first_error_step>"
 
@@ -66,6 +66,19 @@ def test_never_at_the_price_of_throughput(verify, server):
     _, early = verify(1, 4, concurrency=4, delay_s=0.2)
     assert len(early) == 3
     assert server.ledger.max_in_flight["all"] == 4
+
+
+@pytest.mark.parametrize("concurrency", [1, 3, 64])
+def test_with_a_policy_every_call_is_made_once(command, tmp_path, server, concurrency):
+    # Long problems make long prompts; proofs come one after the other, while judgments wait.
+    rows = [{**row, "problem": row["problem"] + "z" * 5000} for row in problem_rows(5)]
+    write_rows(tmp_path / "problems.jsonl", rows)
+    write_config(tmp_path / "config.toml", server.base_url, concurrency=concurrency)
+    server.profile = Profile(latency=Latency("lognormal", 0.01, 1.0))
+    options = ("--samples", "2", "--verifier-repeats", "4", "--output", "r")
+    assert command("run", "--data", "problems.jsonl", "--config", "config.toml", *options).code == 0
+    assert server.stats()["answered_by_role"] == {"policy": 10, "verifier": 40}
+    assert server.ledger.max_in_flight["all"] <= concurrency
 
 
 def test_it_switches_itself_off(verify, server):
