@@ -11,7 +11,7 @@ from proverbench.ask.parts import Faults, Options, PreparedRun, refuse_blind_bud
 from proverbench.ask.prepare import Rows, prepare_new
 from proverbench.benchmark import benchmark_of
 from proverbench.errors import ProverBenchError, RunMismatchError
-from proverbench.inputs.data import load_problems, load_proofs
+from proverbench.inputs.data import load_rows
 from proverbench.inputs.study import META, StudyFile, role_name
 from proverbench.records import GIVEN, Manifest, Role, RoleIdentity, Task
 from proverbench.run.session import Draft, growth_faults
@@ -73,8 +73,10 @@ def plan_study(file: StudyFile, folder: Path, *, shard: str | None = None) -> St
         JournalError: If a saved run is damaged.
     """
     faults, settings = Faults(), file.settings
-    problems = faults.attempt(lambda: load_problems(settings.data))
-    proofs = faults.attempt(lambda: load_proofs(calibration)) if (calibration := settings.calibration) else None
+    problems = faults.attempt(lambda: load_rows(benchmark_of("prover"), settings.data))
+    proofs, calibration, least = None, settings.calibration, settings.correct_from
+    if calibration is not None:
+        proofs = faults.attempt(lambda: load_rows(benchmark_of("verifier"), calibration, correct_from=least))
     faults.lines += _changed(file, folder) if folder.is_dir() else []
     if (cap := settings.max_cost) is not None:
         whole = file.whole_config()
@@ -128,7 +130,12 @@ def _options(file: StudyFile, cell: Cell, shard: str | None) -> Options:
         if file.meta is not None:
             prompts["meta"] = file.meta.prompt or settings.meta_prompt
         repeats = max(settings.verifier_repeats, settings.calibration_repeats or 1)
-        options = Options(data=settings.calibration, repeats=repeats, meta=file.meta is not None)
+        options = Options(
+            data=settings.calibration,
+            repeats=repeats,
+            meta=file.meta is not None,
+            correct_from=settings.correct_from,
+        )
     shows = settings.use_reference_solution
     return replace(
         options,
@@ -136,6 +143,7 @@ def _options(file: StudyFile, cell: Cell, shard: str | None) -> Options:
         use_reference_solution=benchmark_of("prover").reference_shown if shows is None else shows,
         neutralise=settings.neutralise,
         protocol=settings.protocol,
+        accept_from=settings.accept_from,
         prompts={role: path for role, path in prompts.items() if path is not None},
     )
 

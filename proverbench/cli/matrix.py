@@ -47,7 +47,7 @@ def _print(matrix: Matrix) -> None:
         show(out, made)
     for first, second, tau, policies in matrix.agreements():
         out.print(plain(f"order of {policies} policies by {first} and by {second}: Kendall's tau-b {tau:.2f}"))
-    for footnote in footnotes(run.interval for run in every):
+    for footnote in footnotes((run.cell.name, run.interval) for run in every):
         out.print(footnote)
     if any(run.cost_usd is not None for run in every):
         whole = sum(run.cost_usd or 0.0 for run in every)

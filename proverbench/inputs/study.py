@@ -41,6 +41,10 @@ class StudySettings(Table):
     use_reference_solution: bool | None = None
     neutralise: bool = True
     protocol: str | None = None
+    accept_from: Annotated[float, Field(strict=False)] | None = None
+    """Points from which a judge that grades accepts a proof."""
+    correct_from: Annotated[float, Field(strict=False)] | None = None
+    """Points from which a graded proof of the calibration is correct."""
     generation_prompt: _FILE | None = None
     verifier_prompt: _FILE | None = None
     meta_prompt: _FILE | None = None
