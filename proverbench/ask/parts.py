@@ -66,6 +66,8 @@ class Options:
     """Under a grading protocol the least grade that accepts a proof; None: the protocol's own, or that of the run."""
     correct_from: float | None = None
     """The points from which a proof that people graded counts as correct; None: 6 of 7, else all, or as in the run."""
+    looks: int | None = None
+    """How often the run will be looked at, grown in between; said before the second look."""
     batch: str | None = None
     """Roles whose calls go in batches, e.g. ``policy,verifier``; also :data:`EVERY_ROLE` and :data:`NO_ROLE`."""
 
@@ -337,7 +339,7 @@ def format_version_of(config: Config, roles: Iterable[Role]) -> int:
     return FORMAT_VERSION
 
 
-def refuse_blind_budget(config: Config, roles: Sequence[Role], options: Options) -> None:
+def refuse_blind_budget(config: Config, roles: Sequence[str], options: Options) -> None:
     """A limit on the cost needs prices of every role that costs something."""
     limit = options.max_cost_usd
     if limit is None:
@@ -372,6 +374,8 @@ def operation_of(config: Config, options: Options, before: Mapping[str, Any]) ->
         "max_tokens_total": default(options.max_tokens_total, before.get("max_tokens_total")),
         "batch": default(options.batch, before.get("batch")),
     }
+    if (looks := default(options.looks, before.get("looks"))) is not None:
+        operation["looks"] = looks
     if options.published_prompts or before.get("prompts"):
         operation["prompts"] = before.get("prompts", PUBLISHED_PROMPTS)
     # What goes into a manifest is read back from it, so that an unchanged one compares equal.

@@ -82,6 +82,12 @@ def shared_options(*, data: str, shipped: str, repeats: int, reference_shown: bo
         ),
         click.option("--final", is_flag=True, help="With --resume: count what is unanswered as zero; calls nothing."),
         click.option(
+            "--looks",
+            type=click.IntRange(min=1),
+            metavar="K",
+            help="The run will be looked at K times, grown in between: verdicts then hold for all looks together.",
+        ),
+        click.option(
             "--max-cost",
             type=click.FloatRange(min=0, min_open=True),
             metavar="USD",

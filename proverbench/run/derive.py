@@ -65,6 +65,8 @@ def build_record(sources: Sources, proof: int, observe: Callable[[CallLine], Non
             "annotation": row.annotation,
             "is_correct": row.is_correct,
             "first_error_step": row.first_error_step,
+            "grade": row.grade,
+            "max_grade": row.max_grade,
         }
         generation = Generation(row.steps, None)
     else:
@@ -236,7 +238,14 @@ class Summariser:
     def __init__(self, sources: Sources) -> None:
         plan = sources.plan
         self._sources = sources
-        self._arrays = ArrayBuilder(task=sources.manifest.identity.task, samples=plan.samples, repeats=plan.repeats)
+        protocol = sources.reader.protocol
+        self._arrays = ArrayBuilder(
+            task=sources.manifest.identity.task,
+            samples=plan.samples,
+            repeats=plan.repeats,
+            best_grade=protocol.max_grade if protocol.verdict == "grade" else None,
+            paragraphs=protocol.name == "process-v1",
+        )
         self._splits = {name: _Split() for name in splits(sources.rows)}
         self._invalid: dict[Role, Counter[str]] = {role: Counter() for role in ROLES}
         self._calls: Counter[Role] = Counter()
