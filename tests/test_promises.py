@@ -1,4 +1,4 @@
-"""The table of promises is true and whole: its sentences stand on their pages, its tests exist, no point is left out."""
+"""The table of promises is true and whole: its sentences are on their pages, its tests exist, no point is left out."""
 
 import ast
 import difflib
