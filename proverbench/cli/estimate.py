@@ -241,9 +241,12 @@ def _given_found(prepared: PreparedRun) -> str:
     """What the file of given proofs holds."""
     found = given_proofs(prepared)
     sizes = sorted(len(generation.steps) for generation in found if generation.error is None)
-    steps = f", {sizes[0]} to {sizes[-1]} steps each, {sizes[len(sizes) // 2]} in the middle" if sizes else ""
     wanted = prepared.draft.extent.rows * prepared.draft.extent.samples
-    return f"policy: given, {len(found):,} of {wanted:,} proofs{steps}; {len(found) - len(sizes):,} invalid"
+    said = f"given proofs: {len(found):,} of {wanted:,}"
+    if sizes:
+        middle = sizes[len(sizes) // 2]
+        said += f", of {sizes[0]:,} to {sizes[-1]:,} steps (median {middle:,})"
+    return f"{said}; {len(found) - len(sizes):,} invalid"
 
 
 def _given_chars(prepared: PreparedRun) -> Iterator[int]:

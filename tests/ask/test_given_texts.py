@@ -94,9 +94,9 @@ def test_the_dry_run_says_what_it_found(command, inputs, server, protocol):
     (inputs / "own.txt").write_text("{problem} {solution}")
     ended = command(*RUN, *protocol, "--proofs", "given.jsonl", "--split", "lines", "--dry-run")
     assert ended.code == 0, ended.err
-    assert "policy: given, 2 of 2 proofs, 1 to 3 steps each, 3 in the middle; 0 invalid" in ended.out
+    assert "given proofs: 2 of 2, of 1 to 3 steps (median 3); 0 invalid" in ended.out
     without = command(*RUN, *protocol, "--proofs", "given.jsonl", "--dry-run")
-    assert "policy: given, 2 of 2 proofs; 2 invalid" in without.out
+    assert "given proofs: 2 of 2; 2 invalid" in without.out
     assert "cut texts by --split" in without.out
     assert server.stats()["requests"] == 0
 
