@@ -398,8 +398,8 @@ class CallsReader:
                     f"{self.path} is not what was written:",
                     *(f"  {fault}" for fault in shown),
                     "Put a whole copy of it back. Or go on with what is left: "
-                    f"proverbench score {shlex.quote(str(self.path.parent))} --accept-loss writes down what is lost, and "
-                    "--resume can then ask those calls again",
+                    f"proverbench score {shlex.quote(str(self.path.parent))} --accept-loss writes down what is lost, "
+                    "and --resume can then ask those calls again",
                 ]
             )
         )
