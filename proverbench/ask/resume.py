@@ -66,7 +66,7 @@ def _resumed(sources: Sources, task: Task, options: Options) -> PreparedRun:
         faults.lines.append(
             f"{path} is a run of the other benchmark; resume it with: {other} --resume {shlex.quote(str(path))}"
         )
-    if options.proofs is not None:
+    if options.proofs is not None or options.split is not None:
         faults.lines.append("--proofs cannot be given with --resume: the run has its proofs already")
     meta = options.meta or extent.meta
     given = old.proofs_sha256 is not None
