@@ -2,10 +2,12 @@
 
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
+from msgspec import UNSET
 
 from proverbench.benchmark import benchmark_of
 from proverbench.cli.pages import (
@@ -23,6 +25,7 @@ from proverbench.cli.pages import (
 )
 from proverbench.metrics.shown import footnotes, shown_interval
 from proverbench.protocols.fields import decode_field, error_items
+from proverbench.protocols.protocol import VerdictType
 from proverbench.records import (
     LEVEL_SCORES,
     CallKey,
@@ -156,7 +159,6 @@ def first_page(run: RunFolder, found: Overview, state: str, columns: int) -> str
 
 def table(entries: Iterable[Entry], repeats: int, columns: int, *, labelled: bool) -> str:
     """A line a proof."""
-    right, _ = _symbols()
     strip = max(_REASON, min(_STRIP, 2 * repeats - 1))
     name = columns - (5 + 2 + 2 + 8 + 2 + strip + 2 + 5) - (8 if labelled else 0)
     human = f"{'human':<8}" if labelled else ""
@@ -165,7 +167,7 @@ def table(entries: Iterable[Entry], repeats: int, columns: int, *, labelled: boo
         record = entry.record
         label = ""
         if labelled:
-            label = padded(right if record.is_correct else _place(record), 8)
+            label = padded(_human(record), 8)
         score = "…" if record.score is None else f"{record.score:.2f}"
         proof = padded(cut_middle(one_line(record.key), name), name)
         domain = padded(one_line(record.domain or "-"), 8)
@@ -175,33 +177,56 @@ def table(entries: Iterable[Entry], repeats: int, columns: int, *, labelled: boo
 
 def _strip(record: ProofRecord, repeats: int, columns: int) -> str:
     """The judgments of one proof in a few columns: one sign each, or their counts."""
-    right, wrong = _symbols()
     if record.generation_error is not None:
         return padded(record.generation_error, columns)
     by_repeat = {judgment.repeat: judgment for judgment in record.judgments}
-    signs = [_sign(by_repeat.get(repeat), right, wrong) for repeat in range(repeats)]
-    text = " ".join(signs)
+    judgments = [by_repeat.get(repeat) for repeat in range(repeats)]
+    text = " ".join(_sign(judgment) for judgment in judgments)
     if cells(text) > columns:
-        accepts, invalid, none = signs.count(right), signs.count("!"), signs.count(".")
-        parts = [(accepts, right), (len(signs) - accepts - invalid - none, wrong), (invalid, "!"), (none, ".")]
-        text = " ".join(f"{count}{sign}" for count, sign in parts if count)
+        counts = Counter(_kind(judgment) for judgment in judgments)
+        text = " ".join(f"{counts[kind]}{kind}" for kind in (*_symbols(), "!", ".") if counts[kind])
     return padded(text, columns)
 
 
-def _sign(judgment: Judgment | None, right: str, wrong: str) -> str:
+def _kind(judgment: Judgment | None) -> str:
+    """Accepts, rejects, ``!`` invalid or ``.`` not there."""
+    right, wrong = _symbols()
     if judgment is None:
         return "."
     if not judgment.valid:
         return "!"
-    if judgment.accepting:
-        return right
-    return wrong if judgment.first_error_step is None else str(judgment.first_error_step)
+    return right if judgment.accepting else wrong
 
 
-def legend() -> str:
+def _sign(judgment: Judgment | None) -> str:
+    """Its kind; of a rejection at a step the step instead; of a grade the grade too."""
+    kind = _kind(judgment)
+    if judgment is None or not judgment.valid:
+        return kind
+    if judgment.grade is not UNSET:
+        return f"{judgment.grade:g}{kind}"
+    located = not judgment.accepting and judgment.first_error_step is not None
+    return str(judgment.first_error_step) if located else kind
+
+
+def _human(record: ProofRecord) -> str:
+    """What people say of a proof, in a few columns."""
+    right, wrong = _symbols()
+    if record.grade is not UNSET:
+        of = "" if record.max_grade is UNSET else f"/{record.max_grade}"
+        return f"{record.grade:g}{of} {right if record.is_correct else wrong}"
+    return right if record.is_correct else _place(record)
+
+
+def legend(verdict: VerdictType) -> str:
     """What the signs of a table mean."""
-    right, _ = _symbols()
-    return f"judgments: {right} accepts, a number is the first wrong step, ! invalid, . not there"
+    right, wrong = _symbols()
+    said = {
+        "first-error-step": f"{right} accepts, a number is the first wrong step",
+        "grade": f"a number is the grade, {right} accepts, {wrong} rejects",
+        "label": f"{right} accepts, {wrong} rejects",
+    }[verdict]
+    return f"judgments: {said}, ! invalid, . not there"
 
 
 def disagreement_words(found: Disagreement, record: ProofRecord) -> str:
@@ -246,10 +271,14 @@ def _facts(run: RunFolder, entry: Entry, row: Row, columns: int) -> list[str]:
     elif not record.complete:
         facts.append(("state", "incomplete: some of its calls are unanswered"))
     if record.score is not None:
-        verdict = "accepted: all judgments are valid and find no error" if entry.accepted else "rejected"
+        found = "find no error" if run.sources.reader.protocol.verdict == "first-error-step" else "accept"
+        verdict = f"accepted: all judgments are valid and {found}" if entry.accepted else "rejected"
         facts.append(("score", f"{record.score:g} ({verdict})" if record.is_correct is None else f"{record.score:g}"))
     if record.is_correct is not None:
-        facts.append(("human", "correct" if record.is_correct else _first_wrong(record)))
+        said = "correct" if record.is_correct else _first_wrong(record)
+        if record.grade is not UNSET:
+            said += f"; graded {record.grade:g}" + ("" if record.max_grade is UNSET else f" of {record.max_grade}")
+        facts.append(("human", said))
     if record.judgments:
         facts.append(("judges", disagreement_words(entry.disagreement, record)))
         facts += [("", f"{judgment.repeat}: {judgment_words(judgment)}") for judgment in record.judgments]

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
+from msgspec import UNSET
+
 from proverbench.metrics.arrays import UNLOCATED
 from proverbench.records import Judgment, Manifest, ProofRecord, Row
 
 ACCEPTS, MISSING, INVALID_FROM = -1, -2, -10
 """Marks of a judgment in the index of proofs: accepts; not there yet; ``INVALID_FROM - n`` is invalid for reason n.
-From 0 on, a mark is the step at which the proof is rejected."""
+From 0 on, a mark is the step at which the proof is rejected; UNLOCATED rejects it without naming one."""
 
 
 CHUNK_CHARACTERS = 600_000
@@ -52,7 +54,8 @@ class Item:
     steps: int
     size: int
     runs: list[list[Any]] = field(default_factory=list)
-    """For each run that has it: number of the run, why there is no proof (or None), marks."""
+    """For each run that has it: number of the run, why there is no proof (or None), marks; where judges grade, also the
+    grade of each judgment, or None."""
 
 
 class ProofIndex:
@@ -94,7 +97,12 @@ class ProofIndex:
         marks = [MISSING] * (0 if record.generation_error else manifest.extent.verifier_repeats)
         for judgment in record.judgments:
             marks[judgment.repeat] = self._mark(judgment)
-        item.runs.append([number, self._why_no_proof(record), marks])
+        grades: list[float | None] = [None] * len(marks)
+        for judgment in record.judgments:
+            if judgment.grade is not UNSET:
+                grades[judgment.repeat] = judgment.grade
+        graded = any(grade is not None for grade in grades)
+        item.runs.append([number, self._why_no_proof(record), marks, *([grades] if graded else [])])
 
     def chunks(self) -> list[list[Item]]:
         """The proofs in the order that people read them, cut where a chunk's texts are long enough."""

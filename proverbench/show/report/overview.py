@@ -15,6 +15,7 @@ from proverbench.metrics.rates import exact_sums
 from proverbench.metrics.registry import every_metric, headlines, headlines_first
 from proverbench.metrics.shown import shown_interval
 from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_curve
+from proverbench.protocols.protocol import Protocol
 from proverbench.records import Manifest, ProofRecord, Summary, Task
 from proverbench.run.boards import Entry
 from proverbench.run.folder import RunFolder, timing
@@ -33,6 +34,11 @@ class ShownRun:
     missing: dict[str, int]
     answered: dict[str, int]
     cost: Cost | None
+
+    @property
+    def protocol(self) -> Protocol:
+        """How its judges' replies were read."""
+        return self.folder.sources.reader.protocol
 
     @property
     def entry(self) -> Entry:
@@ -73,6 +79,9 @@ def overview(run: ShownRun) -> dict[str, Any]:
         "run_id": summary.run_id,
         "seal": run.folder.seal,
         "protocol": summary.protocol,
+        "verdict": run.protocol.verdict,
+        "max_grade": run.protocol.max_grade,
+        "accept_from": run.protocol.accept_from,
         "scored_by": summary.scored_by,
         "tool": manifest.operation.get("tool"),
         "imported": _imported(manifest),
@@ -163,6 +172,7 @@ def _fractions(run: ShownRun, split: str) -> dict[str, str]:
 def _plots(run: ShownRun, arrays: JudgmentArrays) -> dict[str, Any]:
     manifest = run.folder.manifest
     task, meta = manifest.identity.task, manifest.extent.meta
+    places = run.protocol.verdict == "first-error-step"
     cost = run.cost
     plots: dict[str, Any] = {
         "voting": [light(row) for row in voting_curve(arrays, cost=cost)],
@@ -173,12 +183,14 @@ def _plots(run: ShownRun, arrays: JudgmentArrays) -> dict[str, Any]:
         },
     }
     if arrays.repeats > 1:
-        plots["agreement"] = [light(row) for row in repeat_agreement(arrays)]
+        plots["agreement"] = [light(row) for row in repeat_agreement(arrays) if places or row["on"] == "accept"]
     if benchmark_of(task).samples:
         plots["pass_at_k"] = [light(row) for row in pass_at_k(arrays)]
     else:
-        plots["confusion"] = step_confusion(arrays)
-        plots["human_agreement"] = [light(row) for row in human_agreement(arrays)]
+        if places:
+            plots["confusion"] = step_confusion(arrays)
+        agreement = [row for row in human_agreement(arrays) if places or row["on"] == "accept"]
+        plots["human_agreement"] = [light(row) for row in agreement]
         if arrays.repeats > 1:
             plots["threshold"] = best_threshold(arrays)
     return plots

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec import UNSET
+
 from proverbench.errors import PromptError
 from proverbench.protocols.fields import decode_field, error_items
 from proverbench.records import CallKey, CallLine, Judgment, Problem, ProofRecord
@@ -34,6 +36,8 @@ def annotation(record: ProofRecord) -> dict[str, Any]:
         "remark": note.remark,
         "correct": record.is_correct,
         "first": record.first_error_step,
+        "grade": None if record.grade is UNSET else record.grade,
+        "max_grade": None if record.max_grade is UNSET else record.max_grade,
     }
 
 
@@ -60,7 +64,9 @@ def _judgment(folder: RunFolder, item: Item, judgment: Judgment) -> dict[str, An
     shown: dict[str, Any] = {
         "repeat": judgment.repeat,
         "valid": judgment.valid,
+        "accepts": judgment.accepting,
         "step": judgment.first_error_step,
+        "grade": None if judgment.grade is UNSET else judgment.grade,
         "reason": judgment.reason,
         "assessment": decode_field(judgment.assessment or ""),
         "errors": error_items(judgment.errors or ""),

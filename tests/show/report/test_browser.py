@@ -223,6 +223,11 @@ def test_leaderboard_differences_and_published_table(opened, mixed_page):
     board = page.page.locator("section[aria-label=Leaderboard] table").first
     assert board.locator("tbody tr").count() == 2
     assert "1–2" in board.inner_text()
+    heads = [head.inner_text() for head in board.locator("thead th").all()]
+    asked = {name: heads.index(name) for name in ("n", "R")}
+    for row in board.locator("tbody tr").all():
+        cells = [cell.inner_text() for cell in row.locator("th, td").all()]
+        assert (cells[asked["n"]], cells[asked["R"]]) == ("28", "4")
     assert "no difference shown" in page.text("section[aria-label=Leaderboard] details")
     board.get_by_role("button", name="Run").click()
     assert board.locator("th[aria-sort]").inner_text().startswith("Run")

@@ -54,25 +54,42 @@
   var MISSING = -2;
   var INVALID_FROM = -10;
   var UNLOCATED = -3;
-  var kind = (mark) => mark === ACCEPTS ? "accept" : mark >= 0 ? "reject" : mark === MISSING ? "missing" : "invalid";
+  var accepts = (mark) => mark === ACCEPTS;
+  var rejects = (mark) => mark >= 0 || mark === UNLOCATED;
+  var valid = (mark) => accepts(mark) || rejects(mark);
+  var kind = (mark) => accepts(mark) ? "accept" : rejects(mark) ? "reject" : mark === MISSING ? "missing" : "invalid";
   var reasonOf = (mark) => head.index.reasons[INVALID_FROM - mark];
-  var sign = (mark) => mark === ACCEPTS ? "✓" : mark >= 0 ? String(mark) : mark === MISSING ? "·" : "!";
-  var words = (mark) => mark === ACCEPTS ? "accepts" : mark >= 0 ? `rejects at step ${mark}` : mark === MISSING ? "not answered yet" : `invalid: ${reasonOf(mark)}`;
-  function marksOf(marks, compact = false) {
+  var isGrade = (grade) => grade !== null && grade !== void 0;
+  var gradeText = (grade) => String(Number(grade.toPrecision(6)));
+  function sign(mark, grade) {
+    if (mark === MISSING) return "·";
+    if (!valid(mark)) return "!";
+    if (mark >= 0) return String(mark);
+    return (isGrade(grade) ? gradeText(grade) : "") + (accepts(mark) ? "✓" : "✗");
+  }
+  function words(mark, run, grade) {
+    if (mark === MISSING) return "not answered yet";
+    if (!valid(mark)) return `invalid: ${reasonOf(mark)}`;
+    const verdict = accepts(mark) ? "accepts" : mark >= 0 ? `rejects at step ${mark}` : "rejects";
+    if (!isGrade(grade)) return verdict;
+    const of = run.max_grade === null ? "" : ` of ${gradeText(run.max_grade)}`;
+    return `gives ${gradeText(grade)}${of} and ${verdict}`;
+  }
+  function marksOf(marks, grades, compact = false) {
     if (compact && marks.length > 10) {
       const counts2 = counted(marks);
       return Object.entries({ accept: "✓", reject: "✗", invalid: "!", missing: "·" }).filter(([name]) => counts2[name]).map(([name, shown]) => h("span", { class: `tally ${name}` }, `${shown}${counts2[name]}`));
     }
-    return marks.map((mark) => h("span", { class: `mark ${kind(mark)}` }, sign(mark)));
+    return marks.map((mark, at) => h("span", { class: `mark ${kind(mark)}` }, sign(mark, grades?.[at])));
   }
   function strip(run, compact = false) {
-    const [number_, why, marks] = run;
+    const [number_, why, marks, grades] = run;
     const name = head.runs.length > 1 ? `${head.runs[number_].name}: ` : "";
     const said2 = why ? why === "pending" ? "no proof yet" : `no proof: ${why}` : tally(marks);
     return h(
       "span",
       { class: "strip", role: "img", "aria-label": name + said2, title: name + said2 },
-      why ? h("span", { class: "nothing" }, why === "pending" ? "no proof yet" : `no proof: ${why}`) : marksOf(marks, compact)
+      why ? h("span", { class: "nothing" }, why === "pending" ? "no proof yet" : `no proof: ${why}`) : marksOf(marks, grades, compact)
     );
   }
   function counted(marks) {
@@ -95,20 +112,12 @@
     "": ["All proofs", () => true],
     accepted: [
       "Accepted by all judgments",
-      (_, runs) => runs.every(([, why, marks]) => !why && marks.length > 0 && marks.every((mark) => mark === ACCEPTS))
+      (_, runs) => runs.every(([, why, marks]) => !why && marks.length > 0 && marks.every(accepts))
     ],
-    rejected: ["Rejected by a judgment", (_, runs) => some(runs, (mark) => mark >= 0)],
-    split: [
-      "One judge accepts, one rejects",
-      (_, runs) => some(runs, (mark) => mark === ACCEPTS) && some(runs, (mark) => mark >= 0)
-    ],
-    differ: [
-      "Judges differ: verdict or step",
-      (_, runs) => {
-        const said2 = runs.flatMap(([, , marks]) => marks).find((mark) => mark >= ACCEPTS);
-        return some(runs, (mark) => mark >= ACCEPTS && mark !== said2);
-      }
-    ],
+    rejected: ["Rejected by a judgment", (_, runs) => some(runs, rejects)],
+    split: ["One judgment accepts, one rejects", (_, runs) => some(runs, accepts) && some(runs, rejects)],
+    differ: ["Judgments differ: verdict or step", (_, runs) => differ(runs), namesSteps],
+    grades: ["Judgments differ in grade", (_, runs) => differentGrades(runs), givesGrades],
     invalid: ["With an invalid judgment", (_, runs) => some(runs, (mark) => mark <= INVALID_FROM)],
     failed: ["Without a valid proof", (_, runs) => runs.some(([, why]) => why !== null && why !== "pending")],
     unanswered: [
@@ -120,13 +129,30 @@
     "": ["Human: any", () => true],
     right: ["Human: right", (item) => item.label === -1],
     wrong: ["Human: wrong", (item) => item.label !== null && item.label !== -1],
-    differs: ["Judge against human", judged((mark, label2) => mark === ACCEPTS !== (label2 === -1))],
-    "false-accept": ["Judge accepts a wrong proof", judged((mark, label2) => mark === ACCEPTS && label2 !== -1)],
-    "false-reject": ["Judge rejects a right proof", judged((mark, label2) => mark >= 0 && label2 === -1)],
-    elsewhere: ["Error found at another step", judged((mark, label2) => mark >= 0 && label2 >= 0 && mark !== label2)]
+    differs: ["Judge against human", judged((mark, label2) => accepts(mark) !== (label2 === -1))],
+    "false-accept": ["Judge accepts a wrong proof", judged((mark, label2) => accepts(mark) && label2 !== -1)],
+    "false-reject": ["Judge rejects a right proof", judged((mark, label2) => rejects(mark) && label2 === -1)],
+    elsewhere: [
+      "Error found at another step",
+      judged((mark, label2) => mark >= 0 && label2 >= 0 && mark !== label2),
+      namesSteps
+    ]
   };
+  function namesSteps(runs) {
+    return runs.some((run) => run.verdict === "first-error-step");
+  }
+  function givesGrades(runs) {
+    return runs.some((run) => run.verdict === "grade");
+  }
+  var offered = (choices) => Object.entries(choices).filter(([, [, , fits]]) => !fits || fits(head.runs)).map(([value, [label2]]) => [value, label2]);
+  function differ(runs) {
+    const said2 = new Set(runs.flatMap(([, , marks]) => marks.filter(valid)));
+    const places = [...said2].filter((mark) => mark >= 0).length;
+    return said2.size - (said2.has(UNLOCATED) && places ? 1 : 0) > 1;
+  }
+  var differentGrades = (runs) => new Set(runs.flatMap(([, , , grades]) => grades ?? []).filter((grade) => grade !== null)).size > 1;
   function judged(differs) {
-    return ({ label: label2 }, runs) => label2 !== null && some(runs, (mark) => mark >= ACCEPTS && differs(mark, label2));
+    return ({ label: label2 }, runs) => label2 !== null && some(runs, (mark) => valid(mark) && differs(mark, label2));
   }
   var NO_FILTER = { show: "", reason: "", human: "", run: "", domain: "", subject: "", text: "" };
   var filter = { ...NO_FILTER };
@@ -255,8 +281,8 @@
         { class: "small where" },
         "Ids and openings are searched in all parts; whole texts only in the part that is open."
       ) : null,
-      pick("show", named(SHOWN), "Which proofs"),
-      pick("human", labelled ? named(HUMAN) : [], "Human verdict"),
+      pick("show", offered(SHOWN), "Which proofs"),
+      pick("human", labelled ? offered(HUMAN) : [], "Human verdict"),
       pick(
         "reason",
         anyOf("Any reason", invalid, (reason) => `Invalid: ${reason}`, 1),
@@ -284,7 +310,6 @@
     parts.selects.set(name, select2);
     return select2;
   }
-  var named = (choices) => Object.entries(choices).map(([value, [label2]]) => [value, label2]);
   var distinct = (values) => [...new Set(values)].filter((value) => value !== "").sort();
   function anyOf(any, values, label2 = (value) => value, least = 2) {
     return values.length < least ? [] : [["", any], ...values.map((value) => [value, label2(value)])];
@@ -366,7 +391,7 @@
   }
   function humanSays(item) {
     if (item.label === null) return null;
-    const wrong = item.label === UNLOCATED ? "Human: wrong, no step named" : `Human: first error at step ${item.label}`;
+    const wrong = item.label === UNLOCATED ? "Human: wrong" : `Human: first error at step ${item.label}`;
     const said2 = item.label === -1 ? "Human: right" : wrong;
     return h(
       "span",
@@ -563,10 +588,8 @@
     ["Problem", "A statement to be proved."],
     ["Policy", "The model that writes the proofs."],
     ["Sample", "One of the S proofs that the policy writes of a problem."],
-    ["Step", "A part of a proof, as its author cut it; steps are counted from 0."],
-    ["Judge, verifier", "The model that reads a proof and says at which step it first goes wrong, or that it does not."],
+    ["Step", "A part of a proof, as its author divided it; steps are counted from 0."],
     ["Judgment, repeat", "One answer of the judge; it is asked R times for each proof."],
-    ["Accepts", "The judge finds no error. A proof counts as accepted only if all R judgments are valid and accept."],
     [
       "Invalid",
       "A reply that could not be read as a verdict. It counts as no acceptance, and stays in every denominator."
@@ -588,6 +611,24 @@
     ],
     ["Labels", "What people said of a random draw of this run's proofs; they correct the judge's score."]
   ];
+  var JUDGE = "Judge, verifier";
+  var VERDICTS = {
+    "first-error-step": [
+      [JUDGE, "The model that reads a proof and names the first step that is wrong, or finds none."],
+      ["Accepts", "The judge finds no error. A proof counts as accepted only if all R judgments are valid and accept."]
+    ],
+    grade: [
+      [JUDGE, "The model that reads a proof and gives it a grade."],
+      [
+        "Accepts",
+        "The grade is at least the one that the protocol accepts. A proof counts as accepted only if all R judgments are valid and accept."
+      ]
+    ],
+    label: [
+      [JUDGE, "The model that reads a proof and accepts or rejects it as a whole."],
+      ["Accepts", "A proof counts as accepted only if all R judgments are valid and accept."]
+    ]
+  };
   var LEVELS = {
     EXACT_MATCH: "The explanation names the error that people named, for the same reason. It earns full credit.",
     BASIC_MATCH: "The explanation finds that error, with gaps or inaccuracies. It earns three quarters.",
@@ -614,6 +655,7 @@
     h("p", { class: "small" }, "In files and commands: ", h("code", null, name))
   ];
   function glossary() {
+    const verdicts = [...new Set(head.runs.map((run) => run.verdict))];
     const terms = (rows) => h(
       "dl",
       { class: "terms" },
@@ -628,7 +670,7 @@
     const graded = head.runs.some((run) => run.meta);
     return [
       h("h3", null, "Words"),
-      terms(TERMS),
+      terms([...TERMS, ...verdicts.flatMap((verdict) => VERDICTS[verdict])]),
       h("h3", null, "Metrics"),
       terms(metrics.map((found2) => [found2.label, found2.help])),
       reasons.length ? [h("h3", null, "Why replies were invalid"), terms(reasons.map((code) => [code, aboutReason(code)]))] : null,
@@ -668,15 +710,15 @@
   }
   function judgmentView(item, runNumber, judgment, prompt, marks) {
     const mark = marks[judgment.repeat];
-    const agrees = agreement(item, judgment);
+    const agrees = agreement(item, mark);
     const node = h(
       "details",
       { class: `judgment ${kind(mark)}`, id: `judgment-${runNumber}-${judgment.repeat}` },
       h(
         "summary",
         null,
-        h("span", { class: `mark ${kind(mark)}`, "aria-hidden": "true" }, sign(mark)),
-        h("span", { class: "title" }, `Judgment ${judgment.repeat} ${words(mark)}`),
+        h("span", { class: `mark ${kind(mark)}`, "aria-hidden": "true" }, sign(mark, judgment.grade)),
+        h("span", { class: "title" }, `Judgment ${judgment.repeat} ${words(mark, head.runs[runNumber], judgment.grade)}`),
         judgment.meta ? h("span", { class: "chip" }, judgment.meta.level ?? `meta: ${judgment.meta.reason}`) : null,
         agrees ? h("span", { class: agrees === "agrees with the human" ? "chip" : "chip human" }, agrees) : null
       )
@@ -692,11 +734,10 @@
     });
     return node;
   }
-  function agreement(item, judgment) {
-    if (item.label === null || !judgment.valid) return null;
-    if (judgment.step === -1 !== (item.label === -1)) return "against the human";
-    if (item.label === UNLOCATED) return "agrees with the human";
-    return judgment.step === item.label ? "agrees with the human" : "another step than the human";
+  function agreement({ label: label2 }, mark) {
+    if (label2 === null || !valid(mark)) return null;
+    if (accepts(mark) !== (label2 === -1)) return "against the human";
+    return mark >= 0 && label2 >= 0 && mark !== label2 ? "another step than the human" : "agrees with the human";
   }
   function bodyOf(judgment, prompt) {
     return h(
@@ -828,7 +869,7 @@
     const right = h(
       "div",
       { class: "right", tabindex: 0, role: "region", "aria-label": "Judgments of this proof" },
-      proof.annotation ? annotationView(proof.annotation) : h("p", { class: "small" }, "No person has annotated this proof."),
+      proof.annotation ? annotationView(proof.annotation, namesSteps(item.runs.map(([run]) => head.runs[run]))) : h("p", { class: "small" }, "No person has annotated this proof."),
       item.runs.map(
         (marks) => runView(
           item,
@@ -955,9 +996,9 @@
       )
     );
   }
-  function annotationView(annotation) {
-    const { correct, fatal, recoverable, first, comment, reason, remark } = annotation;
-    const verdict = correct ? "right: no error found" : fatal === null ? "wrong: judged as a whole, no step named" : fatal >= 0 ? `wrong: fatal error at step ${fatal}` : "not right: recoverable errors only";
+  function annotationView(annotation, places) {
+    const { correct, fatal, recoverable, first, comment, reason, remark, grade, max_grade } = annotation;
+    const verdict = correct ? "right: no error found" : fatal === null ? places ? "wrong: judged as a whole, no step named" : "wrong" : fatal >= 0 ? `wrong: fatal error at step ${fatal}` : "not right: recoverable errors only";
     return h(
       "section",
       { class: "sheet human" },
@@ -966,6 +1007,7 @@
         "p",
         null,
         h("b", null, verdict),
+        grade === null ? "" : `; graded ${gradeText(grade)}${max_grade === null ? "" : ` of ${max_grade}`}`,
         recoverable.length ? `; recoverable at ${recoverable.map((step2) => `step ${step2}`).join(", ")}` : "",
         first !== null && first >= 0 ? `; first error at step ${first}` : ""
       ),
@@ -974,7 +1016,8 @@
       remark ? [h("h4", null, "Remark"), prose(remark)] : null
     );
   }
-  function runView(item, [runNumber, why, marks], shown) {
+  function runView(item, entry, shown) {
+    const [runNumber, why, marks] = entry;
     const run = head.runs[runNumber];
     return h(
       "section",
@@ -984,15 +1027,16 @@
         "p",
         { class: "callout bad" },
         why === "pending" ? "The policy has not answered yet." : ["No valid proof, so nothing was judged and it scores 0: ", reasonView(why)]
-      ) : bigStrip(item, runNumber, marks, shown),
+      ) : bigStrip(item, entry, shown),
       (shown?.judgments ?? []).map((judgment) => judgmentView(item, runNumber, judgment, shown?.prompt ?? null, marks))
     );
   }
-  function bigStrip(item, run, marks, shown) {
+  function bigStrip(item, [run, , marks, grades], shown) {
     const link = (mark, repeat) => {
-      const says = `Judgment ${repeat} ${words(mark)}`;
+      const grade = grades?.[repeat];
+      const says = `Judgment ${repeat} ${words(mark, head.runs[run], grade)}`;
       const href = mark === MISSING ? null : address(item, run, repeat);
-      return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark));
+      return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark, grade));
     };
     return h(
       "div",
@@ -1507,11 +1551,12 @@
     const all = [
       [{ show: "accepted" }, "accepted by every judgment"],
       [{ show: "rejected" }, "rejected by a judgment"],
-      [{ show: "split" }, several ? "where one judge accepts and another rejects" : null],
-      [{ show: "differ" }, several ? "where judges differ in verdict or step" : null],
+      [{ show: "split" }, several ? "where one judgment accepts and another rejects" : null],
+      [{ show: "differ" }, several && namesSteps([run]) ? "where judgments differ in verdict or step" : null],
+      [{ show: "grades" }, several && givesGrades([run]) ? "where judgments differ in grade" : null],
       [{ human: "false-accept" }, run.task === "verifier" ? "wrong, but accepted" : null],
       [{ human: "false-reject" }, run.task === "verifier" ? "right, but rejected" : null],
-      [{ human: "elsewhere" }, run.task === "verifier" ? "error found elsewhere" : null],
+      [{ human: "elsewhere" }, run.task === "verifier" && namesSteps([run]) ? "error found elsewhere" : null],
       [{ show: "invalid" }, "with an invalid judgment"],
       [{ show: "failed" }, run.task === "prover" ? "without a valid proof" : null],
       [{ show: "unanswered" }, run.complete ? null : "not fully answered"]
@@ -2065,11 +2110,12 @@ ${share}`;
     raw_agreement: "Raw agreement",
     fleiss_kappa: "Fleiss' kappa",
     krippendorff_alpha: "Krippendorff's alpha",
-    cohen_kappa: "Cohen's kappa"
+    cohen_kappa: "Cohen's kappa",
+    gwet_ac1: "Gwet's AC1"
   };
   function agreementTable(data) {
-    const named2 = (between2, found2 = []) => found2.map((row2) => ({ ...row2, between: between2 }));
-    const rows = [...named2("between repeats", data.agreement), ...named2("with people", data.human_agreement)];
+    const named = (between2, found2 = []) => found2.map((row2) => ({ ...row2, between: between2 }));
+    const rows = [...named("between repeats", data.agreement), ...named("with people", data.human_agreement)];
     if (!rows.length) return null;
     const about = "1 is full agreement; 0, for kappa and alpha, is chance. Invalid judgments are left out.";
     const numbers = () => rows.map(({ measure, between: between2, on, value, interval, n, left_out }) => {
@@ -2443,8 +2489,8 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
 
   // report/overview.ts
   function overview(runName) {
-    const named2 = runName === void 0 ? -1 : head.runs.findIndex((run2) => run2.name === runName);
-    if (named2 >= 0) chosen.run = named2;
+    const named = runName === void 0 ? -1 : head.runs.findIndex((run2) => run2.name === runName);
+    if (named >= 0) chosen.run = named;
     const run = head.runs[chosen.run];
     if (!run.splits[chosen.split]?.metrics)
       chosen.split = Object.keys(run.splits).find((name) => run.splits[name].metrics) ?? "all";

@@ -1,6 +1,6 @@
 /* The cards of a run: its scores, what was invalid, proofs to read, every metric. */
 import { aboutReason, metricView } from "./glossary";
-import { count, type Filter, listAddress, only } from "./filters";
+import { count, type Filter, givesGrades, listAddress, namesSteps, only } from "./filters";
 import { aboutInterval, between, footnotes, intervalBar, score } from "./intervals";
 import type { Column } from "../shell/table";
 import type { Bounds, Run, Split } from "./model";
@@ -115,11 +115,12 @@ export function readCard(run: Run) {
   const all: [Partial<Filter>, string | null][] = [
     [{ show: "accepted" }, "accepted by every judgment"],
     [{ show: "rejected" }, "rejected by a judgment"],
-    [{ show: "split" }, several ? "where one judge accepts and another rejects" : null],
-    [{ show: "differ" }, several ? "where judges differ in verdict or step" : null],
+    [{ show: "split" }, several ? "where one judgment accepts and another rejects" : null],
+    [{ show: "differ" }, several && namesSteps([run]) ? "where judgments differ in verdict or step" : null],
+    [{ show: "grades" }, several && givesGrades([run]) ? "where judgments differ in grade" : null],
     [{ human: "false-accept" }, run.task === "verifier" ? "wrong, but accepted" : null],
     [{ human: "false-reject" }, run.task === "verifier" ? "right, but rejected" : null],
-    [{ human: "elsewhere" }, run.task === "verifier" ? "error found elsewhere" : null],
+    [{ human: "elsewhere" }, run.task === "verifier" && namesSteps([run]) ? "error found elsewhere" : null],
     [{ show: "invalid" }, "with an invalid judgment"],
     [{ show: "failed" }, run.task === "prover" ? "without a valid proof" : null],
     [{ show: "unanswered" }, run.complete ? null : "not fully answered"],

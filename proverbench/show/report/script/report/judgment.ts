@@ -1,8 +1,9 @@
 /* One judgment, and the exact texts behind it. */
 import { levelView, reasonView } from "./glossary";
-import { kind, sign, UNLOCATED, words } from "./marks";
+import { accepts, kind, sign, valid, words } from "./marks";
 import type { Call, Item, Judgment, MetaLevel } from "./model";
 import { copyButton, h, number, raw, settle, unseen } from "./shell";
+import { head } from "./state";
 import { prose } from "./texts";
 import { plural } from "./words";
 
@@ -23,15 +24,15 @@ export function judgmentView(
   marks: number[],
 ) {
   const mark = marks[judgment.repeat];
-  const agrees = agreement(item, judgment);
+  const agrees = agreement(item, mark);
   const node = h(
     "details",
     { class: `judgment ${kind(mark)}`, id: `judgment-${runNumber}-${judgment.repeat}` },
     h(
       "summary",
       null,
-      h("span", { class: `mark ${kind(mark)}`, "aria-hidden": "true" }, sign(mark)),
-      h("span", { class: "title" }, `Judgment ${judgment.repeat} ${words(mark)}`),
+      h("span", { class: `mark ${kind(mark)}`, "aria-hidden": "true" }, sign(mark, judgment.grade)),
+      h("span", { class: "title" }, `Judgment ${judgment.repeat} ${words(mark, head.runs[runNumber], judgment.grade)}`),
       judgment.meta ? h("span", { class: "chip" }, judgment.meta.level ?? `meta: ${judgment.meta.reason}`) : null,
       agrees ? h("span", { class: agrees === "agrees with the human" ? "chip" : "chip human" }, agrees) : null,
     ),
@@ -49,11 +50,10 @@ export function judgmentView(
 }
 
 /* How a judgment compares with the human annotation; null where there is none, or the judgment is invalid. */
-function agreement(item: Item, judgment: Judgment): string | null {
-  if (item.label === null || !judgment.valid) return null;
-  if ((judgment.step === -1) !== (item.label === -1)) return "against the human";
-  if (item.label === UNLOCATED) return "agrees with the human";
-  return judgment.step === item.label ? "agrees with the human" : "another step than the human";
+function agreement({ label }: Item, mark: number): string | null {
+  if (label === null || !valid(mark)) return null;
+  if (accepts(mark) !== (label === -1)) return "against the human";
+  return mark >= 0 && label >= 0 && mark !== label ? "another step than the human" : "agrees with the human";
 }
 
 function bodyOf(judgment: Judgment, prompt: string | null) {

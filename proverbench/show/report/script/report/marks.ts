@@ -1,9 +1,9 @@
 /* Marks of judgments, as the index of proofs has them. */
-import type { Marks } from "./model";
+import type { Marks, Run } from "./model";
 import { h } from "./shell";
 import { head } from "./state";
 
-type Kind = "accept" | "reject" | "invalid" | "missing";
+export type Kind = "accept" | "reject" | "invalid" | "missing";
 type Counts = Record<Kind, number>;
 
 export const ACCEPTS = -1;
@@ -12,38 +12,54 @@ export const MISSING = -2;
 
 export const INVALID_FROM = -10;
 
-/** The human's label of a proof that is wrong somewhere: no step was named. */
+/** Rejects, or is wrong, without a step that is named: a grade, or a verdict on the proof as a whole. */
 export const UNLOCATED = -3;
 
+export const accepts = (mark: number) => mark === ACCEPTS;
+export const rejects = (mark: number) => mark >= 0 || mark === UNLOCATED;
+export const valid = (mark: number) => accepts(mark) || rejects(mark);
+
 export const kind = (mark: number): Kind =>
-  mark === ACCEPTS ? "accept" : mark >= 0 ? "reject" : mark === MISSING ? "missing" : "invalid";
+  accepts(mark) ? "accept" : rejects(mark) ? "reject" : mark === MISSING ? "missing" : "invalid";
 
 export const reasonOf = (mark: number) => head.index.reasons[INVALID_FROM - mark];
 
-export const sign = (mark: number) =>
-  mark === ACCEPTS ? "✓" : mark >= 0 ? String(mark) : mark === MISSING ? "·" : "!";
+type Grade = number | null | undefined;
+const isGrade = (grade: Grade) => grade !== null && grade !== undefined;
 
-export const words = (mark: number) =>
-  mark === ACCEPTS
-    ? "accepts"
-    : mark >= 0
-      ? `rejects at step ${mark}`
-      : mark === MISSING
-        ? "not answered yet"
-        : `invalid: ${reasonOf(mark)}`;
+/** A grade as it is written: 6, or 0.5. */
+export const gradeText = (grade: number) => String(Number(grade.toPrecision(6)));
 
-export function marksOf(marks: number[], compact = false) {
+/** What a small mark shows: the grade where there is one, and whether it accepts. */
+export function sign(mark: number, grade?: Grade): string {
+  if (mark === MISSING) return "·";
+  if (!valid(mark)) return "!";
+  if (mark >= 0) return String(mark);
+  return (isGrade(grade) ? gradeText(grade!) : "") + (accepts(mark) ? "✓" : "✗");
+}
+
+/** What a judgment of a run says, after "Judgment 0". */
+export function words(mark: number, run: Run, grade?: Grade): string {
+  if (mark === MISSING) return "not answered yet";
+  if (!valid(mark)) return `invalid: ${reasonOf(mark)}`;
+  const verdict = accepts(mark) ? "accepts" : mark >= 0 ? `rejects at step ${mark}` : "rejects";
+  if (!isGrade(grade)) return verdict;
+  const of = run.max_grade === null ? "" : ` of ${gradeText(run.max_grade)}`;
+  return `gives ${gradeText(grade!)}${of} and ${verdict}`;
+}
+
+export function marksOf(marks: number[], grades: Marks[3], compact = false) {
   if (compact && marks.length > 10) {
     const counts = counted(marks);
     return (Object.entries({ accept: "✓", reject: "✗", invalid: "!", missing: "·" }) as [Kind, string][])
       .filter(([name]) => counts[name])
       .map(([name, shown]) => h("span", { class: `tally ${name}` }, `${shown}${counts[name]}`));
   }
-  return marks.map((mark: number) => h("span", { class: `mark ${kind(mark)}` }, sign(mark)));
+  return marks.map((mark, at) => h("span", { class: `mark ${kind(mark)}` }, sign(mark, grades?.[at])));
 }
 
 export function strip(run: Marks, compact = false) {
-  const [number_, why, marks] = run;
+  const [number_, why, marks, grades] = run;
   const name = head.runs.length > 1 ? `${head.runs[number_].name}: ` : "";
   const said = why ? (why === "pending" ? "no proof yet" : `no proof: ${why}`) : tally(marks);
   return h(
@@ -51,7 +67,7 @@ export function strip(run: Marks, compact = false) {
     { class: "strip", role: "img", "aria-label": name + said, title: name + said },
     why
       ? h("span", { class: "nothing" }, why === "pending" ? "no proof yet" : `no proof: ${why}`)
-      : marksOf(marks, compact),
+      : marksOf(marks, grades, compact),
   );
 }
 

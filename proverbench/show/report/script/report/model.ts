@@ -104,6 +104,11 @@ export interface Run {
   complete: boolean;
   run_id: string;
   protocol: string;
+  /** What a judgment says under it. */
+  verdict: "first-error-step" | "grade" | "label";
+  /** The best grade, and the least that accepts; null where judges give none. */
+  max_grade: number | null;
+  accept_from: number | null;
   scored_by: string;
   tool: string | null;
   imported: { evaluator_version: string | null; run_id: string | null; code_sha256: string | null } | null;
@@ -185,8 +190,8 @@ export interface PublishedRow {
   meta_bal_f1: number | null;
 }
 
-/** Of one run: its number, why there is no proof (or null), a mark for each judgment. */
-export type Marks = [run: number, why: string | null, marks: number[]];
+/** Of one run: its number, why there is no proof (or null), a mark for each judgment, and its grade where judges grade. */
+export type Marks = [run: number, why: string | null, marks: number[], grades?: (number | null)[]];
 
 /** A metric, as proverbench.metrics declares it. */
 export interface Metric {
@@ -293,6 +298,9 @@ export interface Annotation {
   remark: string | null;
   correct: boolean;
   first: number | null;
+  /** In points, of so many; null where people gave none. */
+  grade: number | null;
+  max_grade: number | null;
 }
 
 /** A reply as it came, and what is known of the call. */
@@ -316,7 +324,9 @@ export interface MetaLevel extends Call {
 export interface Judgment extends Call {
   repeat: number;
   valid: boolean;
+  accepts: boolean;
   step: number | null;
+  grade: number | null;
   reason: string | null;
   assessment: string;
   errors: string[];

@@ -1,8 +1,9 @@
 /* One proof, its problem, and what people and judges say of it. */
+import { namesSteps } from "./filters";
 import { reasonView } from "./glossary";
 import { calls, judgmentView, openJudgment } from "./judgment";
 import { debounce, drawRows, nameOf, type Reader, reveal, step } from "./list";
-import { kind, MISSING, sign, tally, words } from "./marks";
+import { gradeText, kind, MISSING, sign, tally, words } from "./marks";
 import type { Annotation, Chunk, Item, Judged, Marks, Problem, Proof } from "./model";
 import { copyButton, h, number, settle, unseen } from "./shell";
 import { address, head, roleOf } from "./state";
@@ -65,7 +66,7 @@ function proofView(reader: Reader, item: Item, content: Chunk): HTMLElement[] {
     "div",
     { class: "right", tabindex: 0, role: "region", "aria-label": "Judgments of this proof" },
     proof.annotation
-      ? annotationView(proof.annotation)
+      ? annotationView(proof.annotation, namesSteps(item.runs.map(([run]) => head.runs[run])))
       : h("p", { class: "small" }, "No person has annotated this proof."),
     item.runs.map((marks) =>
       runView(
@@ -219,12 +220,14 @@ function stepView(item: Item, content: string, index: number, flags: Flag[]) {
 
 // ------------------------------------------------------------ verdicts
 
-function annotationView(annotation: Annotation) {
-  const { correct, fatal, recoverable, first, comment, reason, remark } = annotation;
+function annotationView(annotation: Annotation, places: boolean) {
+  const { correct, fatal, recoverable, first, comment, reason, remark, grade, max_grade } = annotation;
   const verdict = correct
     ? "right: no error found"
     : fatal === null
-      ? "wrong: judged as a whole, no step named"
+      ? places
+        ? "wrong: judged as a whole, no step named"
+        : "wrong"
       : fatal >= 0
         ? `wrong: fatal error at step ${fatal}`
         : "not right: recoverable errors only";
@@ -236,6 +239,7 @@ function annotationView(annotation: Annotation) {
       "p",
       null,
       h("b", null, verdict),
+      grade === null ? "" : `; graded ${gradeText(grade)}${max_grade === null ? "" : ` of ${max_grade}`}`,
       recoverable.length ? `; recoverable at ${recoverable.map((step) => `step ${step}`).join(", ")}` : "",
       first !== null && first >= 0 ? `; first error at step ${first}` : "",
     ),
@@ -245,7 +249,8 @@ function annotationView(annotation: Annotation) {
   );
 }
 
-export function runView(item: Item, [runNumber, why, marks]: Marks, shown: Judged | undefined) {
+export function runView(item: Item, entry: Marks, shown: Judged | undefined) {
+  const [runNumber, why, marks] = entry;
   const run = head.runs[runNumber];
   return h(
     "section",
@@ -259,16 +264,17 @@ export function runView(item: Item, [runNumber, why, marks]: Marks, shown: Judge
             ? "The policy has not answered yet."
             : ["No valid proof, so nothing was judged and it scores 0: ", reasonView(why)],
         )
-      : bigStrip(item, runNumber, marks, shown),
+      : bigStrip(item, entry, shown),
     (shown?.judgments ?? []).map((judgment) => judgmentView(item, runNumber, judgment, shown?.prompt ?? null, marks)),
   );
 }
 
-function bigStrip(item: Item, run: number, marks: number[], shown: Judged | undefined) {
+function bigStrip(item: Item, [run, , marks, grades]: Marks, shown: Judged | undefined) {
   const link = (mark: number, repeat: number) => {
-    const says = `Judgment ${repeat} ${words(mark)}`;
+    const grade = grades?.[repeat];
+    const says = `Judgment ${repeat} ${words(mark, head.runs[run], grade)}`;
     const href = mark === MISSING ? null : address(item, run, repeat);
-    return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark));
+    return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark, grade));
   };
   return h(
     "div",
