@@ -1,6 +1,7 @@
 """``proverbench data import`` and ``data split``: other people's files become data files, or runs."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ SPLIT = click.Choice(["whole", "paragraphs", "lines", "tags", "json"])
     metavar="NAME|FILE.toml",
     required=True,
     help="A data set by name (imo-proofbench, gradingbench, proofbench, matharena, deepseek, opc, processbench, "
-    "hard2verify, prm800k, arxivmath), a file that describes your own (docs/own-data.md), labels, or published.",
+    "hard2verify, prm800k, arxivmath), a file that describes your own (docs/own-data.md), inspect, labels, published.",
 )
 @click.option("--output", type=_FILE, required=True, help="JSONL file to write; of published, the run's folder.")
 @click.option("--data", type=_FILE, metavar="FILE", help="published: the data file that the run was made from.")
@@ -36,6 +37,9 @@ SPLIT = click.Choice(["whole", "paragraphs", "lines", "tags", "json"])
     default="mean",
     show_default=True,
     help="Where several people graded a proof: take the mean, or leave out proofs on which they differ.",
+)
+@click.option(
+    "--score", metavar="NAME", help="inspect: which of the log's scores is the verdict. [default: its only one]"
 )
 @click.option("--split", type=SPLIT, help="How a proof's text becomes steps. [default: the description's]")
 @_JSON
@@ -47,6 +51,7 @@ def import_(
     output: Path,
     data: Path | None,
     graders: str,
+    score: str | None,
     split: Any,
     as_json: bool,
 ) -> None:
@@ -69,16 +74,19 @@ def import_(
         raise click.UsageError(f"--split and --graders are not for --format {format_}")
     if format_ == "published":
         ctx.exit(_import_run(source, data, output, as_json=as_json))
-    imported = _imported(source, format_, split)
+    if format_ != "inspect" and score is not None:
+        raise click.UsageError("--score is for --format inspect")
+    imported = _imported(source, format_, split, score)
     if graders == "all-agree":
         imported.keep_agreed()
     write_rows(imported, output)
     _report(imported, output, as_json=as_json)
 
 
-def _imported(source: Path, format_: str, split: Any) -> Any:
+def _imported(source: Path, format_: str, split: Any, score: str | None) -> Any:
     from proverbench.inputs.formats import find_format
     from proverbench.inputs.imported import Imported
+    from proverbench.inputs.inspect_log import import_inspect
     from proverbench.inputs.mapped import apply_mapping
     from proverbench.inputs.mapping import load_mapping
     from proverbench.people.labels import read_labels
@@ -87,6 +95,8 @@ def _imported(source: Path, format_: str, split: Any) -> Any:
         read = read_labels(source)
         rows = [json.loads(msgspec.json.encode(proof)) for proof in read.decided()]
         return Imported(rows, read.remarks())
+    if format_ == "inspect":
+        return import_inspect(source, score=score, split=split or "whole")
     if format_.endswith(".toml"):
         return apply_mapping(load_mapping(Path(format_)), source, split=split)
     return find_format(format_).load(source, split)
@@ -146,7 +156,7 @@ def _import_run(source: Path, data: Path | None, output: Path, *, as_json: bool)
         return EXIT_INCOMPLETE
     scored = [name for name, metrics in run.scores.items() if metrics is not None]
     echo(f"  scores of {', '.join(scored)} are what they were" if scored else "  it has no scores yet")
-    echo(f"look into it with: proverbench inspect {output}")
+    echo(f"look into it with: proverbench inspect {shlex.quote(str(output))}")
     return EXIT_COMPLETE
 
 

@@ -125,6 +125,6 @@ def find_format(name: str) -> Format:
         return FORMATS[names.index(name)]
     near = "".join(f"did you mean {match!r}? " for match in get_close_matches(name, names, 1))
     raise ConfigError(
-        f"--format {name}: no data set is known by that name; {near}known are {', '.join(names)}, labels, published, "
-        "and FILE.toml, a description of your own files (docs/own-data.md)"
+        f"--format {name}: no data set is known by that name; {near}known are {', '.join(names)}, inspect, labels, "
+        "published, and FILE.toml, a description of your own files (docs/own-data.md)"
     )
