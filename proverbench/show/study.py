@@ -61,8 +61,8 @@ def study_tables(study: Path, *, split: str = "all") -> dict[str, Any]:
         except ValueError as exc:
             notes.append(f"{policy}: no panel: {exc}")
     found["notes"] = list(dict.fromkeys(notes))
-    for run in opened.values():
-        run.folder.close()
+    for saved in opened.values():
+        saved.folder.close()
     return found
 
 
