@@ -3,18 +3,19 @@
 What is derived never moves unless a source does: `proverbench score` rebuilds these files byte for byte.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from msgspec import UNSET
+from msgspec.structs import asdict
 
 from proverbench.errors import InvalidReply
 from proverbench.metrics.arrays import ArrayBuilder, JudgmentArrays
 from proverbench.metrics.scores import scores, undefined
 from proverbench.metrics.uncertainty import split_uncertainty
-from proverbench.protocols.prompts import render_verifier
+from proverbench.protocols.prompts import count_neutralised
 from proverbench.records import (
     GIVEN,
     CallLine,
@@ -104,17 +105,15 @@ def _neutralised(sources: Sources, row: Row, steps: list[str]) -> int:
     template = sources.templates.get("verifier")
     if template is None or not identity.neutralise:
         return 0
-    return render_verifier(
-        template, row, steps, use_reference=identity.use_reference_solution, neutralise=True
-    ).neutralised
+    return count_neutralised(template, row, steps, use_reference=identity.use_reference_solution)
 
 
 def _judgments(
     sources: Sources, proof: int, n_steps: int, see: Callable[[CallLine], None]
 ) -> tuple[list[Judgment], bool]:
     """The answered or closed judgments of a proof, and whether that is all of them."""
-    reader, ledger, plan = sources.reader, sources.ledger, sources.plan
-    located = reader.protocol.verdict == "first-error-step"
+    reader, ledger, plan, call_at = sources.reader, sources.ledger, sources.plan, sources.calls.call_at
+    accepts = None if reader.protocol.verdict == "first-error-step" else reader.protocol.accepts
     judgments: list[Judgment] = []
     complete = True
     for repeat, number in enumerate(plan.judgments(proof)):
@@ -126,7 +125,7 @@ def _judgments(
             else:
                 complete = False
             continue
-        line = sources.calls.call_at(offset)
+        line = call_at(offset)
         see(line)
         try:
             verdict = reader.judgment(line, n_steps)
@@ -147,7 +146,7 @@ def _judgments(
                 errors=verdict.errors,
                 meta=meta,
                 grade=UNSET if verdict.grade is None else verdict.grade,
-                accepts=UNSET if located else reader.protocol.accepts(verdict),
+                accepts=UNSET if accepts is None else accepts(verdict),
             )
         )
     return judgments, complete
@@ -206,6 +205,45 @@ class _Alike:
 
 
 @dataclass(slots=True)
+class _Calls:
+    """What was seen of the answered calls of one role."""
+
+    compares: bool
+    """Whether replies to one prompt are compared: there are several, and they are more than a word."""
+    calls: int = 0
+    of_unknown_usage: int = 0
+    missing_finish: int = 0
+    usage: Usage = NO_USAGE
+    models: set[tuple[str | None, str | None]] = field(default_factory=set)
+    """Names and fingerprints by which the server went."""
+    alike: _Alike = field(default_factory=_Alike)
+
+    def see(self, line: CallLine) -> None:
+        """Count a call's usage and what the server said of itself."""
+        self.calls += 1
+        usage = normalise_usage(line.usage)
+        if usage is not None:
+            self.usage += usage
+        if usage is None or not usage.known:
+            self.of_unknown_usage += 1
+        self.models.add((line.model, line.fingerprint))
+        if line.refused is not None:
+            return  # like an empty reply, it says nothing of whether replies are the same
+        if line.finish_reason is None:
+            self.missing_finish += 1
+        if self.compares and line.text and not line.text.isspace():
+            prompt = line.id if line.role == "policy" else f"{line.id}/{line.sample}"
+            # Short verdicts may well be the same after thoughts that were not: thoughts, or else their length, tell.
+            self.alike.see(prompt, hash((line.text, line.reasoning, None if usage is None else usage.output)))
+
+    def tokens(self) -> dict[str, int | None]:
+        """As a summary says it."""
+        usage = asdict(self.usage)
+        del usage["known"]
+        return {"calls": self.calls, "calls_of_unknown_usage": self.of_unknown_usage, **usage}
+
+
+@dataclass(slots=True)
 class _Split:
     """What was seen of one split."""
 
@@ -238,39 +276,19 @@ class Summariser:
         self._arrays = ArrayBuilder(task=sources.manifest.identity.task, samples=plan.samples, repeats=plan.repeats)
         self._splits = {name: _Split() for name in splits(sources.rows)}
         self._invalid: dict[Role, Counter[str]] = {role: Counter() for role in ROLES}
-        self._calls: Counter[Role] = Counter()
-        self._calls_of_unknown_usage: Counter[Role] = Counter()
-        self._usage: dict[Role, Usage] = {}
-        self._models: dict[Role, Counter[tuple[str | None, str | None]]] = defaultdict(Counter)
-        self._alike: dict[Role, _Alike] = defaultdict(_Alike)
-        self._missing_finish: Counter[Role] = Counter()
+        several = {"policy": plan.samples > 1, "verifier": plan.repeats > 1}
+        self._calls = {
+            role: _Calls(compares=several.get(role, False))
+            for role in ROLES
+            if role in (roles := sources.manifest.identity.roles) and roles[role].kind != GIVEN
+        }
+        """Of the roles that were asked; proofs that were given are no calls."""
         self._unseen: Counter[str] = Counter()
 
     def see_call(self, line: CallLine) -> None:
         """Count a call's usage and what the server said of itself."""
-        if self._sources.manifest.identity.roles[line.role].kind == GIVEN:
-            return
-        self._calls[line.role] += 1
-        usage = normalise_usage(line.usage)
-        if usage is None or not usage.known:
-            self._calls_of_unknown_usage[line.role] += 1
-        if usage is not None:
-            self._usage[line.role] = self._usage.get(line.role, NO_USAGE) + usage
-        self._models[line.role][(line.model, line.fingerprint)] += 1
-        if line.finish_reason is None and line.refused is None:
-            self._missing_finish[line.role] += 1
-        if line.role != "meta" and line.refused is None and line.text.strip():
-            self._compare(line, usage)
-
-    def _compare(self, line: CallLine, usage: Usage | None) -> None:
-        """Look for replies to one prompt that are the same; empty and refused ones say nothing and are left out."""
-        role, policy = line.role, line.role == "policy"
-        if (self._sources.plan.samples if policy else self._sources.plan.repeats) == 1:
-            return
-        prompt = line.id if policy else f"{line.id}/{line.sample}"
-        # Short verdicts may well be the same after thoughts that were not: thoughts, or else their length, tell.
-        reply = hash((line.text, line.reasoning, None if usage is None else usage.output))
-        self._alike[role].see(prompt, reply)
+        if (calls := self._calls.get(line.role)) is not None:
+            calls.see(line)
 
     def see_record(self, record: ProofRecord) -> None:
         """Count a record; what the intervals need of it are a few bytes for each judgment."""
@@ -291,7 +309,7 @@ class Summariser:
 
     def scored(self) -> Scored:
         """The summary of all that was seen, and the arrays it rests on; nothing more can be seen then."""
-        manifest, plan = self._sources.manifest, self._sources.plan
+        manifest = self._sources.manifest
         arrays = self._arrays.build()
         parts = {name: self._split(name, arrays) for name in self._splits}
         roles = manifest.identity.roles
@@ -303,10 +321,8 @@ class Summariser:
             scored_by=SCORED_BY,
             splits=parts,
             invalid={role: dict(sorted(found.items())) for role, found in self._invalid.items() if role in roles},
-            usage={role: self._tokens(role) for role in ROLES if self._calls[role]},
-            closed_unanswered=sum(
-                1 for role in ROLES for number in range(plan.size(role)) if self._sources.ledger.is_closed(role, number)
-            ),
+            usage={role: calls.tokens() for role, calls in self._calls.items() if calls.calls},
+            closed_unanswered=sum(self._sources.ledger.count_closed(role) for role in ROLES),
             warnings=list(self._warnings()),
         )
         return Scored(summary, arrays)
@@ -326,13 +342,6 @@ class Summariser:
             split.intervals, split.bounds = split_uncertainty(chosen, meta=plan.meta, metrics=split.metrics)
         return split
 
-    def _tokens(self, role: Role) -> dict[str, int | None]:
-        return {
-            "calls": self._calls[role],
-            "calls_of_unknown_usage": self._calls_of_unknown_usage[role],
-            **{name: count for name, count in asdict(self._usage.get(role, NO_USAGE)).items() if name != "known"},
-        }
-
     def _warnings(self) -> Iterator[str]:
         identity = self._sources.manifest.identity
         if identity.own_prompts:
@@ -340,15 +349,17 @@ class Summariser:
                 f"proverbench's own prompts were used ({', '.join(identity.own_prompts)}): "
                 "not comparable with published tables"
             )
-        for role, models in self._models.items():
-            names = sorted({str(model) for model, _ in models})
+        for role, calls in self._calls.items():
+            names = sorted({str(model) for model, _ in calls.models})
             if len(names) > 1:
                 yield f"the {role}'s server answered under {len(names)} model names: {', '.join(names)}"
-            marks = {mark for _, mark in models}
+            marks = {mark for _, mark in calls.models}
             if len(marks) > 1:
                 yield f"the {role}'s server reported {len(marks)} different fingerprints: it changed during the run"
         for role, unit, what in (("policy", "problems", "samples"), ("verifier", "proofs", "judgments")):
-            found = self._alike[role]
+            if role not in self._calls:
+                continue
+            found = self._calls[role].alike
             found.close()
             if found.replies_alike:
                 share = f"{found.replies_alike} of {found.replies} {what}, {found.replies_alike / found.replies:.0%}"
@@ -363,9 +374,9 @@ class Summariser:
                 f"{'proof' if proofs == 1 else 'proofs'} can be read by a judge and not seen by a person; "
                 "`inspect` and the page spell them out"
             )
-        for role, count in self._missing_finish.items():
-            if not identity.roles[role].accept_missing_finish:
+        for role, calls in self._calls.items():
+            if calls.missing_finish and not identity.roles[role].accept_missing_finish:
                 yield (
-                    f"{count} replies of the {role} came without a finish reason and are invalid; if the server never "
-                    "sends one, set accept_missing_finish = true for its role in a new run"
+                    f"{calls.missing_finish} replies of the {role} came without a finish reason and are invalid; if "
+                    "the server never sends one, set accept_missing_finish = true for its role in a new run"
                 )

@@ -38,7 +38,7 @@ class Spent:
 
     def add(self, line: Facts) -> None:
         """Count one line of the journal; lines that cost nothing are passed over."""
-        if isinstance(line, CallFacts | AttemptLine) and line.role in self.budget.roles:
+        if isinstance(line, (CallFacts, AttemptLine)) and line.role in self.budget.roles:
             spending = self.budget.roles[line.role]
             if isinstance(line, CallFacts):
                 spending.add(normalise_usage(line.usage), abandoned=line.abandoned, batch=line.batch is not None)

@@ -1,15 +1,15 @@
 """Token counts, whatever shape the provider sends them in, reconciled where they contradict each other. Pure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 UNCOUNTED = "text_without_tokens"
 """A key that the audit adds to a ``usage``: a text came, but its tokens were told as 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True):
     """Tokens of one call, or a sum over calls."""
 
     input: int
