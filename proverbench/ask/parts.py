@@ -16,7 +16,7 @@ from proverbench.inputs.config import Config
 from proverbench.inputs.config_file import load_config
 from proverbench.inputs.data import Dataset
 from proverbench.inputs.graded import correct_from_or_default
-from proverbench.protocols.declared import as_protocol, check_examples, declare
+from proverbench.protocols.declared import Declared, as_protocol, check_examples, declare
 from proverbench.protocols.grading import GRADE_0_7
 from proverbench.protocols.prompts import Template
 from proverbench.protocols.protocol import Protocol
@@ -249,14 +249,23 @@ def stated_correct_from(
     return msgspec.UNSET if usual == {stated} else stated
 
 
-def _declared(path: Path) -> ChosenProtocol:
+def read_declared(path: Path) -> tuple[Declared, str]:
+    """The protocol that a file declares, and the file's text; its examples are not checked yet.
+
+    Raises:
+        ConfigError: Lists every fault of the file.
+    """
     try:
         text = path.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as exc:
         raise ConfigError(
             f"{path}: this protocol cannot be read ({exc}); give a TOML file, or a protocol's name"
         ) from exc
-    declared = declare(text, str(path))
+    return declare(text, str(path)), text
+
+
+def _declared(path: Path) -> ChosenProtocol:
+    declared, text = read_declared(path)
     check_examples(declared, str(path))
     return ChosenProtocol(as_protocol(declared, text), text, path.parent / declared.prompt if declared.prompt else None)
 

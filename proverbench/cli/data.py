@@ -4,7 +4,7 @@ import difflib
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -15,6 +15,9 @@ from proverbench.cli.streams import echo, echo_json, say
 from proverbench.errors import DataError
 from proverbench.inputs.data import Dataset, describe, load_problems, load_proofs, looks_like_proofs
 from proverbench.records import Problem, Proof
+
+if TYPE_CHECKING:
+    from proverbench.inputs.fetch import PinnedFile
 
 _FILE = click.Path(path_type=Path)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
@@ -214,23 +217,32 @@ def _label_text(row: Proof) -> str:
 def fetch(what: str, source: str | None, output: Path) -> None:
     """Get the published AdvancedMathBench files, at their pinned revision: both, or the one that is named.
 
-    They are checked by SHA-256. What breaks off is continued by the same command. If the dataset asks for a token, put
-    it in the environment variable HF_TOKEN; it is sent to the official host only.
+    They are checked by SHA-256. What breaks off is continued by the same command. They come from the Hugging Face hub
+    by its own library (extra [hub]): its cache, HF_TOKEN or a saved login, HF_ENDPOINT for a mirror, HF_HUB_OFFLINE=1.
+    The token goes to the hub itself only.
     """
-    from proverbench.inputs.fetch import OFFICIAL, PINNED
-    from proverbench.inputs.fetch import fetch as fetch_file
+    from proverbench.inputs.fetch import PINNED
 
     for name in PINNED if what == "all" else (what,):
-        with click.progressbar(length=1, label=f"{name:<13}", file=sys.stderr, show_pos=True) as bar:
-
-            def moved(have: int, total: int | None, bar: Any = bar) -> None:
-                bar.length = total or have
-                bar.pos = 0
-                bar.update(have)
-
-            path, fetched = fetch_file(PINNED[name], output, source=source or OFFICIAL, progress=moved)
+        path, fetched = _fetch_shown(PINNED[name], output, source)
         found = describe(_load(path, "auto"))
         echo(f"{path}: {found['rows']} rows, {'fetched' if fetched else 'there already'}, SHA-256 as pinned")
+
+
+def _fetch_shown(file: "PinnedFile", output: Path, source: str | None) -> tuple[Path, bool]:
+    """Fetch with a progress bar; the hub's library shows its own."""
+    from proverbench.inputs.fetch import fetch as fetch_file
+
+    if source is None:
+        return fetch_file(file, output)
+    with click.progressbar(length=1, label=f"{file.name:<13}", file=sys.stderr, show_pos=True) as bar:
+
+        def moved(have: int, total: int | None) -> None:
+            bar.length = total or have
+            bar.pos = 0
+            bar.update(have)
+
+        return fetch_file(file, output, source=source, progress=moved)
 
 
 def _columns(_ctx: click.Context, _param: click.Parameter, values: Iterable[str]) -> dict[str, str]:

@@ -86,6 +86,8 @@ def print_estimate(prepared: PreparedRun, resumed: Path | None = None) -> None:
         click.echo("learnt from the answers that are there; the range holds in 95 % of cases, were calls independent")
     for warning in warnings:
         click.echo(f"warning: {warning}")
+    if benchmark_of(prepared.draft.identity.task).samples and extent.rows > 1:
+        click.echo(_expected_width(extent.rows, extent.samples))
     click.echo("dry run: everything but keys was checked; nothing was called, nothing was written")
 
 
@@ -135,6 +137,17 @@ def _prompt_chars(prepared: PreparedRun, role: Role, sources: Sources | None) ->
             if row_id(row) not in assumed:
                 assumed[row_id(row)] = _judge_chars(prepared, role, row, steps)
             yield assumed[row_id(row)]
+
+
+def _expected_width(problems: int, samples: int) -> str:
+    """How precise the score will be at the least, under an assumption that the sentence states."""
+    from proverbench.metrics.planning import assumed
+
+    widest = 100 * assumed(0.5, 0.5).width(problems, samples) / 2
+    return (
+        f"expected precision: about ±{widest:.1f} points at a score of 50, less near 0 and 100, if a problem's proofs "
+        "are alike to 0.5 (`proverbench plan` says more)"
+    )
 
 
 class _Answers:

@@ -234,18 +234,28 @@ def check_examples(declared: Declared, where: str) -> None:
     Raises:
         ConfigError: Says what was read instead of what was expected, for each, or that a valid or an invalid one lacks.
     """
+    faults = example_faults(declared, where)
+    if faults:
+        raise ConfigError.of(faults)
+
+
+def example_faults(declared: Declared, where: str) -> list[str]:
+    """What is wrong with the examples of a protocol."""
     faults = []
     for number, example in enumerate(declared.example, 1):
-        read = read_example(declared, example)
-        wanted = example.expect_reason if example.expect_reason is not None else _plain(example.expect)
+        read, wanted = read_example(declared, example), expected(example)
         if read != wanted:
             faults.append(f"{where}: protocol.example {number}: read {read!r}, but the file expects {wanted!r}")
     if not any(example.expect_reason is None for example in declared.example):
         faults.append(f"{where}: protocol.example: give at least one reply that is valid, with `expect`")
     if not any(example.expect_reason is not None for example in declared.example):
         faults.append(f"{where}: protocol.example: give at least one reply that is invalid, with `expect_reason`")
-    if faults:
-        raise ConfigError.of(faults)
+    return faults
+
+
+def expected(example: Example) -> float | str:
+    """What an example expects, as :func:`read_example` says it."""
+    return example.expect_reason if example.expect_reason is not None else _plain(example.expect)
 
 
 def read_example(declared: Declared, example: Example) -> float | str:

@@ -180,7 +180,7 @@ class TestEqualToADirectRun:
         assert command(*PROVER, "--output", "r", "--batch").code == 0
         told = {}
         for run in ("direct", "r"):
-            found = json.loads(command("analyse", run, "--json", "--resamples", "100").out)["runs"][run]
+            found = json.loads(command("analyse", run, "--json").out)["runs"][run]
             assert found["cost_unit"] == "USD"
             told[run] = found["voting"][-1]["cost"]
             roles = json.loads(Path(run, "timing.json").read_bytes())["roles"]

@@ -1207,7 +1207,7 @@
   function progressView({ store: kept, labelling }) {
     const { labelled, undecided, drawn, width, expected } = kept.progress;
     const points2 = (share) => `± ${(50 * share).toFixed(0)} points`;
-    const gain = expected === null || expected === void 0 ? "" : ` The corrected score will be known to about ${points2(expected)} with all labels${width ? `, ${points2(width)} now` : ""}.`;
+    const gain = expected === null || expected === void 0 ? "" : ` The corrected score will be known to about ${points2(expected)} with all labels${width && labelled + undecided < drawn ? `, ${points2(width)} now` : ""}.`;
     const notKept = labelling.served ? "" : unsaved ? ` ${plural(unsaved, "label")} not downloaded yet.` : "";
     return h(
       "div",
@@ -1612,6 +1612,7 @@
         ]
       ],
       ["Data", dataOf(run)],
+      ["Seal", run.seal !== null && [h("code", null, run.seal), copyButton("Copy the seal", () => run.seal ?? "")]],
       ["Given proofs", run.proofs_sha256 !== null && ["SHA-256 ", hash(run.proofs_sha256)]],
       ["Protocol", `${run.protocol}; ${reference}; neutralising ${run.neutralise ? "on" : "off"}`],
       ["Dates", run.sessions.length ? run.sessions.map((session) => h("div", null, sessionWords(session))) : "–"],

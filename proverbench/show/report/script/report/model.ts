@@ -109,6 +109,8 @@ export interface Run {
   imported: { evaluator_version: string | null; run_id: string | null; code_sha256: string | null } | null;
   roles: Role[];
   data_sha256: string | null;
+  /** Lines of calls.jsonl, and the head of their chain (docs/run-format.md). */
+  seal: string | null;
   proofs_sha256: string | null;
   use_reference_solution: boolean;
   neutralise: boolean;
