@@ -215,15 +215,15 @@ async def _once(raw: bytes) -> AsyncIterator[bytes]:
 
 def _usage(value: Any, clean: Callable[[str], str], depth: int = 0) -> Any:
     """Token counts with every text cleaned, and nothing that is nested deeper than any provider's."""
+    if value is None or isinstance(value, int | float):
+        return value
     if isinstance(value, str):
         return clean(value)
-    if isinstance(value, dict | list) and depth >= _DEEPEST_USAGE:
+    if depth >= _DEEPEST_USAGE:
         return None
-    if isinstance(value, list):
-        return [_usage(item, clean, depth + 1) for item in value]
     if isinstance(value, dict):
         return {clean(str(key)): _usage(item, clean, depth + 1) for key, item in value.items()}
-    return value
+    return [_usage(item, clean, depth + 1) for item in value] if isinstance(value, list) else None
 
 
 class HttpEndpoint:

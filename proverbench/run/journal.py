@@ -67,6 +67,8 @@ def storable(text: str) -> tuple[str, str | None]:
 
     pandas, DuckDB, Parquet and pydantic refuse lone surrogates even when they are escaped in JSON.
     """
+    if text.isascii():  # which strings know of themselves
+        return text, None
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -81,16 +83,18 @@ def storable_value(value: Any, depth: int = 0) -> Any:
     Strings are made :func:`storable`; what is nested deeper than readers follow becomes null, and so does an integer
     that has no place in 64 bits.
     """
+    if value is None:
+        return None
     if isinstance(value, str):
         return storable(value)[0]
-    if isinstance(value, dict | list) and depth == _MAX_DEPTH:
-        return None
+    if isinstance(value, int):
+        return value if value in _INT_RANGE else None
     if isinstance(value, dict):
+        if depth == _MAX_DEPTH:
+            return None
         return {storable(str(key))[0]: storable_value(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [storable_value(item, depth + 1) for item in value]
-    if isinstance(value, int) and value not in _INT_RANGE:
-        return None
+        return None if depth == _MAX_DEPTH else [storable_value(item, depth + 1) for item in value]
     return value
 
 

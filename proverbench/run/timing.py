@@ -54,7 +54,7 @@ class _Timing:
             self._roles[line.role] = role
         role["attempts"] += line.attempts
         role["abandoned"] += line.abandoned
-        session = self._sessions[-1] if self._sessions else {"unanswered": 0, "calls": 0}
+        session: dict[str, Any] = self._sessions[-1] if self._sessions else {"unanswered": 0, "calls": 0}
         session["end"] = line.at
         if isinstance(line, CallFacts):
             role["calls"] += 1
