@@ -207,6 +207,10 @@ class ProofRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False
     is_correct: bool | None = None
     first_error_step: int | None = None
     """The human's first error step, -1 if none; None in ProverBench, and where the label names no step."""
+    grade: float | msgspec.UnsetType = msgspec.UNSET
+    """People's grade of the proof in points, where they gave one."""
+    max_grade: int | msgspec.UnsetType = msgspec.UNSET
+    """The most points there are."""
     score: float | None = None
     """ProverBench: 1.0 if accepted (all R judgments valid and -1) else 0.0; VerifierBench: mean polarity credit.
     None while incomplete."""
@@ -311,6 +315,9 @@ class SessionLine(msgspec.Struct, kw_only=True, tag_field="type", tag="session")
     read its records in Python went away), ``stopped`` (a shard's worker was told to), ``fatal: …``."""
     operation: dict[str, Any] | None = None
     """At the start: what was configured (as in manifest.json)."""
+    grown_from: "Extent | msgspec.UnsetType" = msgspec.UNSET
+    """At the start of a session that grows a run which was complete: its extent before. Looking, then growing, is a
+    second look at the same question (docs/metrics.md, "Looks")."""
 
 
 class FinalLine(msgspec.Struct, kw_only=True, tag_field="type", tag="final"):

@@ -30,6 +30,7 @@ from proverbench.records import (
     Row,
     ShardPlace,
 )
+from proverbench.run.published_tables import PUBLISHED_PROMPTS
 from proverbench.run.session import Draft
 from proverbench.run.sources import FORMAT_VERSION, read_manifest
 from proverbench.selection import EVERYTHING, parse_shard, shard_of
@@ -53,6 +54,8 @@ class Options:
     use_reference_solution: bool | None = None
     neutralise: bool | None = None
     prompts: Mapping[Role, Path] = field(default_factory=dict)
+    published_prompts: bool = False
+    """Whether these are the published ones, as fetched."""
     proofs: Path | None = None
     concurrency: int | None = None
     max_cost_usd: float | None = None
@@ -63,6 +66,8 @@ class Options:
     """Under a grading protocol the least grade that accepts a proof; None: the protocol's own, or that of the run."""
     correct_from: float | None = None
     """The points from which a proof that people graded counts as correct; None: 6 of 7, else all, or as in the run."""
+    looks: int | None = None
+    """How often the run will be looked at, grown in between; said before the second look."""
     batch: str | None = None
     """Roles whose calls go in batches, e.g. ``policy,verifier``; also :data:`EVERY_ROLE` and :data:`NO_ROLE`."""
 
@@ -369,5 +374,9 @@ def operation_of(config: Config, options: Options, before: Mapping[str, Any]) ->
         "max_tokens_total": default(options.max_tokens_total, before.get("max_tokens_total")),
         "batch": default(options.batch, before.get("batch")),
     }
+    if (looks := default(options.looks, before.get("looks"))) is not None:
+        operation["looks"] = looks
+    if options.published_prompts or before.get("prompts"):
+        operation["prompts"] = before.get("prompts", PUBLISHED_PROMPTS)
     # What goes into a manifest is read back from it, so that an unchanged one compares equal.
     return msgspec.json.decode(msgspec.json.encode(operation), type=dict[str, Any])

@@ -201,5 +201,6 @@ def _operates(options: Options) -> bool:
             options.max_cost_usd,
             options.max_tokens_total,
             options.batch,
+            options.looks,
         )
     )

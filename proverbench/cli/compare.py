@@ -71,6 +71,7 @@ def command(
     from proverbench.metrics.comparison import compare_runs
     from proverbench.metrics.registry import metrics_of
     from proverbench.run.comparability import Side, common_headlines, comparable, differences, doubts, of_weight
+    from proverbench.run.looks import looks_of
     from proverbench.run.saved import open_runs
 
     if len(runs) < 2:
@@ -94,15 +95,20 @@ def command(
     wanted = comparable(metrics or (known if all_metrics else headlines), found, task)
     if dropped := [metric for metric in metrics if metric not in wanted]:
         raise RunMismatchError(f"--metric {dropped[0]} cannot be compared between runs of different --samples")
+    looks = {run.name: looks_of(run.folder.sources) for run in opened}
+    alpha = min(found_of.level for found_of in looks.values())
     try:
         result = compare_runs(
             {run.name: run.arrays if repeats is None else run.arrays.at_repeats(repeats) for run in opened},
             metrics=wanted,
             meta=meta,
+            alpha=alpha,
         )
     except ValueError as exc:
         raise RunMismatchError(f"cannot be compared: {exc}") from exc
-    corrected = _corrected(opened, calibration, calibration_split, label_files)
+    corrected = _corrected(opened, calibration, calibration_split, label_files, alpha)
+    grown = {name: str(look) for name, look in looks.items() if look.number > 1 or look.planned}
+    result |= {"looks": {name: look._asdict() for name, look in looks.items()}, "alpha": alpha}
     sides = {run.name: Side(run.manifest, run.summary, run.folder.rows()) for run in opened}
     warnings = doubts(sides, found, split)
     compared = [
@@ -114,11 +120,12 @@ def command(
     else:
         _show(task, split, compared, warnings + corrected.get("calibration", {}).get("warnings", []), result)
         _show_corrected(corrected, several=len(opened) > 2)
+        _show_looks(grown, alpha)
     return EXIT_COMPLETE
 
 
 def _corrected(
-    runs: "Sequence[SavedRun]", calibration: Path | None, split: str, files: Sequence[Path]
+    runs: "Sequence[SavedRun]", calibration: Path | None, split: str, files: Sequence[Path], alpha: float
 ) -> dict[str, dict[str, Any]]:
     """Differences of corrected scores, by ``calibration`` and ``labels``, as far as those are given.
 
@@ -145,13 +152,13 @@ def _corrected(
     try:
         if calibration is not None:
             judge = open_calibration(calibration, split, runs)
-            pairs = compare_by_calibration(arrays, judge.arrays)
+            pairs = compare_by_calibration(arrays, judge.arrays, alpha=alpha)
             found["calibration"] = {"run": judge.name, "pairs": pairs, "warnings": calibration_warnings(runs, judge)}
         if files:
             read = {run.name: read_labels(file, run.folder) for run, file in zip(runs, files, strict=True)}
             labels = {name: labels.labelled().of(arrays[name]) for name, labels in read.items()}
             remarks = [f"{name}: {remark}" for name, labels in read.items() for remark in labels.remarks()]
-            found["labels"] = {"pairs": compare_by_labels(arrays, labels), "remarks": remarks}
+            found["labels"] = {"pairs": compare_by_labels(arrays, labels, alpha=alpha), "remarks": remarks}
     except UncorrectableError as exc:
         raise RunMismatchError(f"cannot be corrected: {exc}") from exc
     return found
@@ -226,11 +233,28 @@ def _show(
         out.print(footnote)
 
 
+def _show_looks(grown: Mapping[str, str], alpha: float) -> None:
+    """That a run was grown after it was complete, and what that does to verdicts."""
+    from proverbench.cli.tables import console, plain
+
+    if not grown:
+        return
+    listed = ", ".join(f"{name} is at {look}" for name, look in grown.items())
+    console().print(
+        plain(
+            f"{listed}: growing a complete run is a further look. A difference is shown below {alpha:.4f}, so that all "
+            "looks together are wrong in 7.5 % of cases at most (5 % if their number was said beforehand). Intervals "
+            "have that level; --json has those of 95 %."
+        )
+    )
+
+
 def _show_pairs(out: "Console", what: str, rows: Sequence[Mapping[str, Any]], *, several: bool) -> None:
     """Pairs of runs with the intervals that agree with their verdicts."""
     from proverbench.cli.tables import ValueCell, ends, number, p_text, show, table
 
-    intervals = "intervals that hold for all pairs together" if several else "95 % intervals"
+    level = max((row["step_interval"]["level"] for row in rows), default=0.95)
+    intervals = "intervals that hold for all pairs together" if several else f"{100 * level:.4g} % intervals"
     shown = table(f"{what}, first minus second, with {intervals}", "metric", "first", "second", "difference", "p")
     if several:
         shown.add_column("p (Holm)", justify="right")

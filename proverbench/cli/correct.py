@@ -61,6 +61,7 @@ def command(
         shift_test,
     )
     from proverbench.people.labels import read_labels
+    from proverbench.run.looks import looks_of
     from proverbench.run.saved import open_runs
 
     if calibration is None and labels is None:
@@ -70,6 +71,8 @@ def command(
         raise RunMismatchError(f"{run}: only a ProverBench run is corrected; this one is VerifierBench")
     judge = None if calibration is None else open_calibration(calibration, calibration_split, [ours])
     found: dict[str, Any] = {"run": ours.name, "split": split, "repeats": ours.arrays.repeats}
+    looks = looks_of(ours.folder.sources)
+    found["looks"] = looks._asdict()
     found["as_judged"] = as_judged(ours.arrays)
     found["warnings"] = [] if judge is None else calibration_warnings([ours], judge)
     try:
@@ -88,7 +91,7 @@ def command(
                     raise
                 found["calibration"]["refused"] = str(exc)
             if given is not None:
-                found["shift"] = shift_test(ours.arrays, judge.arrays, given)
+                found["shift"] = shift_test(ours.arrays, judge.arrays, given, alpha=looks.level)
     except UncorrectableError as exc:
         raise RunMismatchError(f"{run} cannot be corrected: {exc}") from exc
     found["headline"] = headline(
@@ -207,6 +210,9 @@ def _assumptions(found: dict[str, Any], run: Path) -> Iterator[str]:
     else:
         yield "Label 40 of its own proofs to check that:"
         yield f"  proverbench label {shlex.quote(str(run))} --choose 40"
+    if found["looks"]["number"] > 1:
+        look = found["looks"]["number"]
+        yield f"This is look {look}: the run was grown after it was complete. The intervals are unadjusted."
     if "shift" in found:
         flagged = found["shift"]["flagged"]
         yield (

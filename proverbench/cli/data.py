@@ -1,6 +1,7 @@
 """``proverbench data``: fetch, validate, show and import data files."""
 
 import difflib
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -205,28 +206,42 @@ def _label_text(row: Proof) -> str:
 
 
 @command.command()
-@click.argument("what", type=click.Choice(["all", "proverbench", "verifierbench"]), default="all")
+@click.argument("what", type=click.Choice(["all", "proverbench", "verifierbench", "prompts"]), default="all")
 @click.option("--from", "source", metavar="URL-or-folder", help="A mirror of the dataset, or a folder with its files.")
 @click.option(
     "--output",
     type=_FILE,
-    default=Path("data/advancedmathbench"),
-    show_default=True,
-    help="Folder that the files go to.",
+    help="Folder that the files go to.  [default: data/advancedmathbench; of prompts: prompts in it]",
 )
-def fetch(what: str, source: str | None, output: Path) -> None:
+def fetch(what: str, source: str | None, output: Path | None) -> None:
     """Get the published AdvancedMathBench files, at their pinned revision: both, or the one that is named.
 
     They are checked by SHA-256. What breaks off is continued by the same command. They come from the Hugging Face hub
     by its own library (extra [hub]): its cache, HF_TOKEN or a saved login, HF_ENDPOINT for a mirror, HF_HUB_OFFLINE=1.
     The token goes to the hub itself only.
+
+    `prompts` gets the published prompt templates, for --prompts published, from their repository; --from is then a
+    folder with a copy of it, or a zip archive. Their hashes are recorded at the first fetch.
     """
+    if what == "prompts":
+        _fetch_prompts(output, source)
+        return
     from proverbench.inputs.fetch import PINNED
 
+    output = output or Path("data/advancedmathbench")
     for name in PINNED if what == "all" else (what,):
         path, fetched = _fetch_shown(PINNED[name], output, source)
         found = describe(_load(path, "auto"))
         echo(f"{path}: {found['rows']} rows, {'fetched' if fetched else 'there already'}, SHA-256 as pinned")
+
+
+def _fetch_prompts(output: Path | None, source: str | None) -> None:
+    from proverbench.inputs.prompt_set import FOLDER, REVISION, fetch_prompts
+
+    for prompt in fetch_prompts(output or FOLDER, source=source):
+        known = "recorded now: no hash is published" if prompt.first else "as at the first fetch"
+        echo(f"{prompt.path}: {prompt.role}, revision {REVISION}, SHA-256 {prompt.sha256} ({known})")
+    echo("use them with: --prompts " + ("published" if output in (None, FOLDER) else shlex.quote(str(output))))
 
 
 def _fetch_shown(file: "PinnedFile", output: Path, source: str | None) -> tuple[Path, bool]:

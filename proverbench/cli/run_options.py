@@ -64,6 +64,14 @@ def shared_options(*, data: str, shipped: str, repeats: int, reference_shown: bo
             metavar="GRADE",
             help="The least grade that accepts a proof. [default: the protocol's]",
         ),
+        click.option(
+            "--prompts",
+            "prompt_set",
+            default="own",
+            show_default=True,
+            metavar="own|published|DIR",
+            help="Whose prompts: ours, the published ones (data fetch prompts), or a folder's.",
+        ),
         click.option("--no-neutralise", is_flag=True, help="Show judges the tags that stand in proofs as they are."),
         click.option("--dry-run", is_flag=True, help="Check everything, print call budget and cost; call nothing."),
         click.option("--resume", type=FILE, metavar="DIR", help="Go on with this run; asks only what is unanswered."),
@@ -73,6 +81,12 @@ def shared_options(*, data: str, shipped: str, repeats: int, reference_shown: bo
             help="With --resume: go on without what calls.jsonl has lost, and write that down.",
         ),
         click.option("--final", is_flag=True, help="With --resume: count what is unanswered as zero; calls nothing."),
+        click.option(
+            "--looks",
+            type=click.IntRange(min=1),
+            metavar="K",
+            help="The run will be looked at K times, grown in between: verdicts then hold for all looks together.",
+        ),
         click.option(
             "--max-cost",
             type=click.FloatRange(min=0, min_open=True),

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
+from proverbench.benchmark import BENCHMARKS
 from proverbench.errors import DataError, EndpointError, TransientError
 from proverbench.inputs.hub import hub_address, hub_file
 
@@ -56,12 +57,12 @@ PINNED = {
         PinnedFile(
             "proverbench",
             "data/proverbench/test.jsonl",
-            "a71e670987a97ca8863f5fcd137e1d289ed6f7bad8456dfbcbcb03049e2a6b81",
+            BENCHMARKS["prover"].published_sha256,
         ),
         PinnedFile(
             "verifierbench",
             "data/verifierbench/test.jsonl",
-            "59997ab90eec9adce7f22fc395e610a04e247864b51a26f3683b98b194b056b6",
+            BENCHMARKS["verifier"].published_sha256,
         ),
     )
 }

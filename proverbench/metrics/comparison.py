@@ -11,7 +11,7 @@ from proverbench.benchmark import benchmark_of
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.inference import Function, Summary, again, holm, holm_levels, interval, join, p_value
 from proverbench.metrics.rates import RateTable, published_rates, sample_values
-from proverbench.metrics.registry import metrics_of
+from proverbench.metrics.registry import every_metric
 from proverbench.metrics.uncertainty import SAME_PROBLEMS, significant
 
 ALPHA = 0.05
@@ -210,7 +210,7 @@ def _minus(
 
 def _same_problems(runs: Mapping[str, JudgmentArrays], name: str) -> Callable[[str, str], dict[str, Any] | None] | None:
     """What a pair's difference would be if the same problems were answered again; None if the metric has no such."""
-    metric = metrics_of(next(iter(runs.values())).task)[name]
+    metric = every_metric(next(iter(runs.values())).task)[name]
     values = {run: sample_values(arrays, metric) for run, arrays in runs.items()}
     if any(found is None for found in values.values()):
         return None

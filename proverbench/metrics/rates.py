@@ -4,6 +4,7 @@ Every metric of this package is a *rate*, a sum over problems of credits divided
 earned, or a monotone function of several rates. So inference needs only the problems' sums.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,6 +28,8 @@ class Function:
     """Names of the rates, in the order that ``g`` takes them."""
     g: Callable[..., Any] = itself
     """Of floats, fractions or arrays (:attr:`proverbench.metrics.metric.Metric.g`)."""
+    limits: tuple[float, float] | None = None
+    """Smallest and largest possible value, to which intervals are cut."""
 
 
 def each_itself(names: Iterable[str]) -> dict[str, Function]:
@@ -80,7 +83,8 @@ class RateTable:
         for name, function in self.metrics.items():
             columns = self.columns(name)
             defined = all(possible[k] for k in columns)
-            found[name] = float(function.g(*(earned[k] / possible[k] for k in columns))) if defined else None
+            value = float(function.g(*(earned[k] / possible[k] for k in columns))) if defined else math.nan
+            found[name] = None if math.isnan(value) else value
         return found
 
 
@@ -138,6 +142,25 @@ def table_of(
     )
 
 
+def _function(metric: Metric, arrays: JudgmentArrays) -> Function | None:
+    """A metric as a function of its rates; None where the data leaves it undefined."""
+    rates = tuple(rate.name for rate in metric.rates)
+    if metric.scale is None:
+        return Function(rates, metric.g, metric.range)
+    factor = metric.scale(arrays)
+    if factor is None:
+        return None
+    low, high = metric.range
+    return Function(rates, _scaled(metric.g, factor), (factor * low, factor * high))
+
+
+def _scaled(g: Callable[..., Any], factor: float) -> Callable[..., Any]:
+    def points(*rates: Any) -> Any:
+        return factor * g(*rates)
+
+    return points
+
+
 def metric_table(arrays: JudgmentArrays, metrics: Iterable[Metric]) -> RateTable:
     """The rates of some metrics as sums over problems; metrics that are a rate come first.
 
@@ -145,7 +168,8 @@ def metric_table(arrays: JudgmentArrays, metrics: Iterable[Metric]) -> RateTable
         arrays: One split.
         metrics: Of its benchmark.
     """
-    ordered = sorted(metrics, key=lambda metric: len(metric.rates) > 1)
+    ordered = sorted((metric for metric in metrics if metric.rates), key=lambda metric: len(metric.rates) > 1)
+    functions = {metric.name: _function(metric, arrays) for metric in ordered}
     rates = {rate.name: rate for metric in ordered for rate in metric.rates}
     problems = len(arrays.problems)
     earned, possible = np.zeros((problems, len(rates))), np.zeros((problems, len(rates)))
@@ -160,7 +184,7 @@ def metric_table(arrays: JudgmentArrays, metrics: Iterable[Metric]) -> RateTable
         earned=earned,
         possible=possible,
         items=possible.sum(axis=0),
-        metrics={metric.name: Function(tuple(rate.name for rate in metric.rates), metric.g) for metric in ordered},
+        metrics={name: function for name, function in functions.items() if function is not None},
         problems=arrays.problems,
     )
 
@@ -181,13 +205,13 @@ class Sums:
 
 
 def exact_sums(arrays: JudgmentArrays, *, meta: bool = False) -> dict[str, Sums]:
-    """The fractions behind every metric of one split.
+    """The fractions behind every metric of one split that counts whole judgments, proofs or problems.
 
     Args:
         arrays: The split.
         meta: Whether the meta-verifier was asked.
     """
-    table = published_rates(arrays, meta=meta)
+    table = metric_table(arrays, metrics_of(arrays.task, meta=meta).values())
     fractions: dict[str, tuple[int, int]] = {}
     for k, name in enumerate(table.names):
         unit = META_UNITS if name in QUARTERS else 1
@@ -206,7 +230,7 @@ def published_rates(arrays: JudgmentArrays, *, meta: bool = False, best_case: bo
         meta: Whether the meta-verifier was asked.
         best_case: Read invalid judgments in the score's favour (the upper bound).
     """
-    metrics = metrics_of(arrays.task, meta=meta).values()
+    metrics = metrics_of(arrays.task, meta=meta, offers=arrays.offers).values()
     return metric_table(arrays.best_case() if best_case else arrays, metrics)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from proverbench.metrics.arrays import INVALID, JudgmentArrays
 from proverbench.metrics.inference import LEVEL, Interval, again, interval
+from proverbench.metrics.jackknife import jackknife_interval
 from proverbench.metrics.rates import RateTable, published_rates, sample_values
 from proverbench.metrics.registry import metrics_of
 
@@ -31,7 +32,7 @@ def split_uncertainty(
         ``intervals`` and ``bounds``, each by metric name, JSON-ready. A metric that is None has neither. Means over
         proofs of ProverBench also have ``same_problems``, see :func:`same_problems`.
     """
-    found = intervals(published_rates(arrays, meta=meta))
+    found = intervals(published_rates(arrays, meta=meta)) | statistic_intervals(arrays)
     kept = {name: found[name] for name in metrics if name in found and metrics[name] is not None}
     for name, same in same_problems(arrays).items():
         if name in kept:
@@ -53,10 +54,30 @@ def intervals(table: RateTable, *, level: float = LEVEL) -> dict[str, Interval]:
     """
     summary = table.summary()
     return {
-        name: interval(summary.only(table.columns(name)), table.metrics[name].g, level)
+        name: interval(
+            summary.only(table.columns(name)), table.metrics[name].g, level, limits=table.metrics[name].limits
+        )
         for name, value in table.point().items()
         if not math.isnan(value)
     }
+
+
+def statistic_intervals(arrays: JudgmentArrays, *, level: float = LEVEL) -> dict[str, Interval]:
+    """Intervals of the metrics that are no functions of rates, by a jackknife over problems.
+
+    Args:
+        arrays: One split.
+        level: Confidence, in (0, 1).
+
+    Returns:
+        For each such metric that is defined what :func:`proverbench.metrics.inference.interval` returns.
+    """
+    found: dict[str, Interval] = {}
+    for name, metric in metrics_of(arrays.task, offers=arrays.offers).items():
+        value = None if metric.statistic is None else metric.statistic(arrays)
+        if metric.statistic is not None and value is not None:
+            found[name] = jackknife_interval(metric.statistic, arrays, value, metric.range, level)
+    return found
 
 
 def same_problems(arrays: JudgmentArrays, *, level: float = LEVEL) -> dict[str, Interval | None]:
@@ -100,7 +121,7 @@ def bounds(
     found: dict[str, dict[str, Any]] = {}
     for name, high in best.items():
         low = as_is.get(name)
-        if low is None or math.isnan(low) or known[name].validity:
+        if low is None or math.isnan(low) or name not in known or known[name].validity:
             continue
         concerned = np.zeros(len(arrays.keys), dtype=np.bool_)
         for rate in known[name].rates:

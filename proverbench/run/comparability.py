@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from proverbench.benchmark import benchmark_of
-from proverbench.metrics.registry import METRICS, headlines, metrics_of
+from proverbench.metrics.registry import METRICS, every_metric, headlines
 from proverbench.records import Manifest, Role, RoleIdentity, Row, Summary, Task
 from proverbench.run.remarks import import_differences
 
@@ -158,7 +158,7 @@ def comparable(metrics: Sequence[str], found: Sequence[Difference], task: Task) 
     """Of these metrics of a benchmark, those that mean the same in runs that differ so."""
     if not any(difference.aspect == "samples" for difference in found):
         return list(metrics)
-    known = metrics_of(task)
+    known = every_metric(task)
     return [metric for metric in metrics if not known[metric].grows_with_samples]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from proverbench.errors import JournalError, RunMismatchError
 from proverbench.protocols.prompts import Template
@@ -122,6 +123,7 @@ class Session:
             self._lock.release()
             raise
         self._started = False
+        self._grown_from: Extent | UnsetType = UNSET
 
     @classmethod
     def create(cls, path: Path, draft: Draft, *, on_start: Callable[[Sources], object] | None = None) -> "Session":
@@ -191,6 +193,8 @@ class Session:
         old = self.sources.manifest
         if draft.manifest == old:
             return
+        if _size(draft.extent) != _size(old.extent) and next(open_calls(self.sources), None) is None:
+            self._grown_from = old.extent
         for role, template in draft.templates.items():
             if role not in self.sources.templates:
                 write_whole(self.path / PROMPTS / PROMPT_FILES[role], template.text.encode())
@@ -227,7 +231,11 @@ class Session:
         if not self._started:
             self._started = True
             self._withdraw_summary()
-            self.journal.append(SessionLine(event="start", at=now(), operation=self.sources.manifest.operation))
+            self.journal.append(
+                SessionLine(
+                    event="start", at=now(), operation=self.sources.manifest.operation, grown_from=self._grown_from
+                )
+            )
             self.sources.ledger.reopen()
             if self._on_start is not None:
                 self._on_start(self.sources)
@@ -282,6 +290,11 @@ class Session:
             self.journal.close()
         finally:
             self._lock.release()
+
+
+def _size(extent: Extent) -> tuple[int, int, int]:
+    """How much data there is: more of it is a second look."""
+    return extent.rows, extent.samples, extent.verifier_repeats
 
 
 class _Completeness(msgspec.Struct):

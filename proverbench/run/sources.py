@@ -337,6 +337,7 @@ class _Operation(msgspec.Struct):
     max_cost_usd: float | None = None
     max_tokens_total: int | None = None
     batch: str | None = None
+    looks: int | None = None
     imported: dict[str, Any] | None = None
 
 

@@ -21,6 +21,7 @@ from proverbench.metrics.correction import (
     rule_table,
     shift_test,
 )
+from proverbench.metrics.shown import LITTLE_EVIDENCE, named_intervals
 from proverbench.metrics.strata import Labelled
 from tests.metrics.made_up import few_examples, prover_record, verifier_record
 
@@ -127,6 +128,44 @@ def test_clipped() -> None:
     assert got["clipped"]
     assert got["interval"]["low"] == 0
     assert got["interval"]["high"] > 0.1
+
+
+@pytest.mark.parametrize(
+    ("accepted", "judged", "failed"),
+    [pytest.param(93, 100, 0, id="all-judged"), pytest.param(75, 80, 20, id="some-failed")],
+)
+def test_a_corrected_score_is_never_above_the_share_that_was_judged(accepted: int, judged: int, failed: int) -> None:
+    # (A - 0.2 G) / 0.7: 0.73 / 0.7 = 1.04 of 1, and (0.75 - 0.16) / 0.7 = 0.843 of 0.8; both possible by chance.
+    got = correct_by_calibration(run(accepted, judged, failed), calibration(45, 50, 40, 50))
+    raw = rogan_gladen(accepted / 100, judged / 100, 0.9, 0.8)
+    assert raw > judged / 100
+    assert (got["value"], got["clipped"]) == (judged / 100, True)
+    assert got["interval"]["high"] <= 1.0
+    assert got["interval"]["low"] < got["value"]
+
+
+def test_a_calibration_of_a_few_proofs_is_refused_or_says_how_little_it_rests_on() -> None:
+    with pytest.raises(UncorrectableError, match="interval"):
+        correct_by_calibration(run(40, 80), calibration(2, 3, 2, 3))
+    few = correct_by_calibration(run(40, 80), calibration(10, 10, 9, 10))
+    many = correct_by_calibration(run(40, 80), calibration(100, 100, 90, 100))
+    assert few["calibration_problems"] == 20
+    assert few["interval"]["evidence"] < few["interval"]["n"] / 2
+    assert few["specificity"]["interval"]["evidence"] < LITTLE_EVIDENCE < many["specificity"]["interval"]["evidence"]
+    width = {name: got["interval"]["high"] - got["interval"]["low"] for name, got in (("few", few), ("many", many))}
+    assert width["few"] > width["many"]
+
+
+def test_every_interval_of_a_correction_is_of_the_stated_level() -> None:
+    ours, rule = run(40, 80, 20), calibration(45, 50, 40, 50)
+    labels = {f"p{i:03}/0": i < 38 for i in range(0, 80, 2)}
+    for got in (correct_by_calibration(ours, rule), correct_by_labels(ours, labels)):
+        found = dict(named_intervals(got))
+        assert found
+        assert {interval["level"] for interval in found.values()} == {0.95}
+    # And it is as wide as that: two standard errors or so to each side, here where nothing is near an end.
+    got = correct_by_calibration(run(400, 800), calibration(450, 500, 400, 500))["interval"]
+    assert (got["high"] - got["low"]) / got["se"] == pytest.approx(2 * 1.96, rel=0.02)
 
 
 @pytest.mark.parametrize(

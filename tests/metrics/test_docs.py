@@ -11,7 +11,7 @@ from proverbench.metrics.agreement import human_agreement, panel_agreement, repe
 from proverbench.metrics.breakdown import FACTORS, LENGTHS, SMALLEST
 from proverbench.metrics.comparison import ALPHA, compare_runs
 from proverbench.metrics.correction import ENOUGH_LABELS, correct_by_calibration
-from proverbench.metrics.metric import Metric
+from proverbench.metrics.metric import SPECIAL, Metric
 from proverbench.metrics.registry import METRICS, metrics_of
 from proverbench.metrics.scores import score_prover, score_verifier
 from proverbench.metrics.shown import LITTLE_EVIDENCE
@@ -47,10 +47,20 @@ def test_published_metrics() -> None:
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: f"{metric.benchmark}-{metric.name}")
 def test_range_and_direction_of_every_metric(metric: Metric) -> None:
     low, high = metric.range
-    row = rf"^\| `{metric.name}` \| .* \| \[{low:g}, {high:g}\], {metric.better} \|"
-    assert re.search(
-        row, SECTIONS["ProverBench" if metric.benchmark == "prover" else "VerifierBench"], re.MULTILINE
-    ) or ("meta" in metric.needs and re.search(row, SECTIONS["Meta-verification"], re.MULTILINE))
+    row = rf"^\| `{metric.name}` \| .* \| \[{low:g}, {high:g}\], {metric.better}( \(.*\))? \|"
+    assert re.search(row, SECTIONS[_section(metric)], re.MULTILINE)
+
+
+def _section(metric: Metric) -> str:
+    if metric.needs & SPECIAL:
+        return "Grades"
+    if "meta" in metric.needs:
+        return "Meta-verification"
+    return "ProverBench" if metric.benchmark == "prover" else "VerifierBench"
+
+
+def test_metrics_of_grades() -> None:
+    assert listed("Grades") == {metric.name for metric in METRICS if metric.needs & SPECIAL}
 
 
 def test_derived_metrics() -> None:

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from proverbench.metrics import inference
-from proverbench.metrics.inference import again, holm, holm_levels, interval, join, p_value, summarise, theta
+from proverbench.metrics.inference import (
+    again,
+    holm,
+    holm_levels,
+    interval,
+    join,
+    look_level,
+    p_value,
+    summarise,
+    theta,
+)
 from tests.metrics.slow import slow_summary, slow_theta
 
 D = np.full(8, 4.0)
@@ -287,3 +297,16 @@ def test_several_rates_at_once_are_each_as_alone() -> None:
     table = summarise(np.stack([FIRST, SECOND], axis=1), np.stack([D, D], axis=1))
     for k in (0, 1):
         assert interval(table.only([k])) == interval(summarise([FIRST, SECOND][k], D))
+
+
+@pytest.mark.parametrize(
+    ("number", "planned", "level"),
+    [(1, None, 0.05), (2, None, 0.05 / 6), (3, None, 0.05 / 12), (2, 5, 0.01), (1, 5, 0.01), (6, 5, 0.05 / 42)],
+)
+def test_levels_of_looks(number: int, planned: int | None, level: float) -> None:
+    assert look_level(number, planned) == pytest.approx(level)
+
+
+def test_all_looks_together_stay_below_one_and_a_half_alpha() -> None:
+    assert sum(look_level(k) for k in range(1, 10_000)) < 1.5 * 0.05
+    assert sum(look_level(k, 7) for k in range(1, 8)) == pytest.approx(0.05)

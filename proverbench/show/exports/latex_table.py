@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from proverbench.benchmark import benchmark_of
-from proverbench.metrics.registry import metrics_of
+from proverbench.metrics.registry import every_metric, metrics_of
 from proverbench.metrics.shown import shown_interval
 from proverbench.records import Task
 from proverbench.run.boards import Board, Boards
@@ -81,7 +81,7 @@ def _latex_of_board(
         first = lead + 1
         rules = [f"\\cmidrule(lr){{{first + i * width}-{first - 1 + (i + 1) * width}}}" for i in range(len(splits))]
         lines.append(f"    {' '.join(rules)}")
-    known = metrics_of(task)
+    known = every_metric(task)
     heads = [
         *(heading for heading, _ in asked),
         *(_heading(known[metric].heading) for _ in splits for metric in metrics),
@@ -114,7 +114,7 @@ def _latex_cell(run: LoadedRun, split: str, metric: str) -> str:
     value = None if part is None or part.metrics is None else part.metrics.get(metric)
     if part is None or value is None:
         return "--"
-    factor = metrics_of(run.manifest.identity.task)[metric].factor
+    factor = every_metric(run.manifest.identity.task)[metric].factor
     shown = shown_interval((part.intervals or {}).get(metric))
     if shown is None:
         return f"{factor * value:.1f}"

@@ -12,7 +12,7 @@ from proverbench.metrics.agreement import human_agreement, repeat_agreement, ste
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.breakdown import breakdown
 from proverbench.metrics.rates import exact_sums
-from proverbench.metrics.registry import headlines, headlines_first, metrics_of
+from proverbench.metrics.registry import every_metric, headlines, headlines_first
 from proverbench.metrics.shown import shown_interval
 from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_curve
 from proverbench.records import Manifest, ProofRecord, Summary, Task
@@ -114,7 +114,7 @@ def overview(run: ShownRun) -> dict[str, Any]:
 
 def metric_words(task: Task) -> list[dict[str, Any]]:
     """What the page says of each metric of a benchmark, headlines first."""
-    known = metrics_of(task)
+    known = every_metric(task)
     return [
         {
             "name": name,
@@ -125,7 +125,7 @@ def metric_words(task: Task) -> list[dict[str, Any]]:
             "better": known[name].better,
             "headline": known[name].headline,
         }
-        for name in headlines_first(task)
+        for name in dict.fromkeys([*headlines_first(task), *known])
     ]
 
 
