@@ -248,6 +248,8 @@ class CallFacts(msgspec.Struct, kw_only=True, tag_field="type", tag="call"):
     """UTC time of the answer, ISO 8601."""
     batch: str | None = None
     """Our own id of the batch (:class:`BatchLine`) that answered it, if one did."""
+    asked_in: str | msgspec.UnsetType = msgspec.UNSET
+    """The run of a study that asked this call and counts its cost; left out in that run itself."""
 
     @property
     def key(self) -> CallKey:
@@ -291,6 +293,8 @@ class AttemptLine(msgspec.Struct, kw_only=True, tag_field="type", tag="attempt")
     """Length of what came of its text, in characters; None where no reply had begun."""
     usage: dict[str, Any] | None = None
     """Token counts, where they were told; they count as spent."""
+    asked_in: str | msgspec.UnsetType = msgspec.UNSET
+    """As of a call that was answered."""
 
     @property
     def broken_off(self) -> bool:

@@ -339,7 +339,7 @@ def format_version_of(config: Config, roles: Iterable[Role]) -> int:
     return FORMAT_VERSION
 
 
-def refuse_blind_budget(config: Config, roles: Sequence[Role], options: Options) -> None:
+def refuse_blind_budget(config: Config, roles: Sequence[str], options: Options) -> None:
     """A limit on the cost needs prices of every role that costs something."""
     limit = options.max_cost_usd
     if limit is None:

@@ -5,6 +5,8 @@ from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapp
 from contextlib import aclosing
 from typing import TypeVar
 
+from msgspec import UNSET
+
 from proverbench.ask.batching import Batches
 from proverbench.ask.cache_first import CacheFirst
 from proverbench.ask.first_look import FIRST_LOOK, FirstLook, shown_reading
@@ -14,7 +16,16 @@ from proverbench.ask.reserve import Afford
 from proverbench.ask.sampling import Job, sample_proofs
 from proverbench.ask.systematic import PREFIX, watch
 from proverbench.concurrency import Ready, bounded_map
-from proverbench.endpoints.base import Caller, Outcome, Priority, Request, Unanswered
+from proverbench.endpoints.base import (
+    STOPPED,
+    Answered,
+    AskedElsewhereError,
+    Caller,
+    Outcome,
+    Priority,
+    Request,
+    Unanswered,
+)
 from proverbench.endpoints.batch import BatchClients
 from proverbench.endpoints.seeds import call_seed
 from proverbench.errors import (
@@ -177,11 +188,12 @@ class _Stage:
                     return
             pipeline.session.start()
             outcome = await self._caller.call(job.request, lambda exc: self.broken(job, exc))
-            self.keep(job, outcome)
+            if isinstance(outcome, Answered) or outcome.attempts or outcome.error_kind != STOPPED:
+                self.keep(job, outcome)  # of a call that was never asked there is nothing to say
         except (FatalEndpointError, JournalError) as exc:
             pipeline.fail(exc)
-        except asyncio.CancelledError:
-            if outcome is None:
+        except asyncio.CancelledError as exc:
+            if outcome is None and not isinstance(exc, AskedElsewhereError):
                 self.count.fail("cancelled", "the run was stopped before its answer; the provider may bill it")
                 pipeline.abandoned(CallKey.parse(job.request.key))
             # After a fault the pipeline itself gives these calls up, and the chain should end as usual.
@@ -343,6 +355,7 @@ class Pipeline:
                     attempts=outcome.attempts,
                     abandoned=outcome.abandoned,
                     at=at,
+                    asked_in=outcome.asked_in or UNSET,
                 )
             )
             return None
@@ -370,6 +383,7 @@ class Pipeline:
             abandoned=outcome.abandoned,
             at=at,
             batch=batch,
+            asked_in=outcome.asked_in or UNSET,
         )
         self.session.answered(line)
         self._on_answer(line)

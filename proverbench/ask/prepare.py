@@ -29,7 +29,7 @@ from proverbench.ask.parts import (
 from proverbench.benchmark import benchmark_of
 from proverbench.errors import UserInputError
 from proverbench.inputs.config import Config
-from proverbench.inputs.data import GivenProofs, load_given_proofs, load_problems, load_rows
+from proverbench.inputs.data import Dataset, GivenProofs, load_given_proofs, load_problems, load_rows
 from proverbench.protocols.prompts import Template
 from proverbench.records import (
     GIVEN,
@@ -38,6 +38,8 @@ from proverbench.records import (
     Extent,
     Identity,
     Manifest,
+    Problem,
+    Proof,
     Role,
     RoleIdentity,
     Row,
@@ -48,26 +50,35 @@ from proverbench.run.session import Draft
 from proverbench.run.sources import SUMMARY, encode_rows, read_manifest
 from proverbench.selection import parse_shard, shard_of
 
+Rows = Dataset[Problem] | Dataset[Proof]
+"""A data file of either benchmark, read."""
 
-def prepare_new(task: Task, options: Options) -> PreparedRun:
+
+def prepare_new(
+    task: Task, options: Options, *, config: Config | None = None, dataset: Rows | None = None
+) -> PreparedRun:
     """Check everything that a new run needs.
+
+    Args:
+        task: Which benchmark.
+        options: What the user asked for.
+        config: Where it was read already; otherwise ``options`` say where it is.
+        dataset: Likewise.
 
     Raises:
         UserInputError: Lists every fault of options, config, data and prompts.
     """
     faults = Faults()
-    for option, path in (("--data", options.data), ("--config", options.config)):
-        if path is None:
+    for option, there in (("--data", dataset or options.data), ("--config", config or options.config)):
+        if there is None:
             faults.lines.append(f"{option} FILE is missing; a new run needs --data and --config (or --resume DIR)")
     given = faults.attempt(lambda: _given(options))
     roles = benchmark_of(task).asked(meta=options.meta, given=options.proofs is not None)
     config_path, data_path = options.config, options.data
-    config = faults.attempt(lambda: config_of(config_path, roles)) if config_path else None
-    dataset = (
-        faults.attempt(lambda: load_rows(benchmark_of(task), data_path, correct_from=options.correct_from))
-        if data_path
-        else None
-    )
+    if config is None and config_path:
+        config = faults.attempt(lambda: config_of(config_path, roles))
+    if dataset is None and data_path:
+        dataset = faults.attempt(lambda: load_rows(benchmark_of(task), data_path, correct_from=options.correct_from))
     use_reference = default(options.use_reference_solution, benchmark_of(task).reference_shown)
     if config:
         faults.attempt(lambda: refuse_blind_budget(config, roles, options))

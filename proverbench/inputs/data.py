@@ -433,8 +433,8 @@ def _proof(row: _Row, correct_from: float | None = None) -> Proof | None:
     fields = _common(row)
     steps = _steps(row, row.data.get("steps", _ABSENT))
     graded = read_grade(row)
-    if graded is not None and not any(name in row.data for name in ("annotation", "first_fatal_error_step")):
-        annotation: Annotation | None = graded_annotation(graded, correct_from)
+    if graded is not None and _names_no_label(row.data):
+        annotation: Annotation | None = _graded(row, graded_annotation(graded, correct_from))
     else:
         annotation = _annotation(row, len(steps) if steps is not None else None)
     correct = first_error = None
@@ -491,14 +491,39 @@ def _annotation(row: _Row, n_steps: int | None) -> Annotation | None:
     else:
         fatal = row.index(f"{prefix}first_fatal_error_step", data.get("first_fatal_error_step", _ABSENT), n_steps)
         recoverable = _recoverable(row, f"{prefix}recoverable_error_steps", data, n_steps)
-    texts = {
-        name: row.text(name, default="", null=name != "reviewer_comment", data=data, shown_as=prefix + name)
-        for name in ("reviewer_comment", "first_error_reason", "remark")
-    }
+    texts = _annotation_texts(row, data, prefix)
     if len(row.faults) > before or recoverable is None:
         return None
     verdict = data["verdict"] if unlocated else msgspec.UNSET
-    return Annotation(fatal, recoverable, **{name: text or "" for name, text in texts.items()}, verdict=verdict)
+    return Annotation(fatal, recoverable, **texts, verdict=verdict)
+
+
+_TEXTS = ("reviewer_comment", "first_error_reason", "remark")
+
+
+def _names_no_label(data: dict[str, Any]) -> bool:
+    """Whether a row's annotation, if it has one, holds texts alone."""
+    if "annotation" not in data:
+        return "first_fatal_error_step" not in data
+    return isinstance(data["annotation"], dict) and not set(data["annotation"]) - set(_TEXTS)
+
+
+def _graded(row: _Row, annotation: Annotation) -> Annotation | None:
+    """The label of a proof that was only graded, with what people wrote about it."""
+    data = row.data.get("annotation")
+    if data is None:
+        return annotation
+    before = len(row.faults)
+    texts = _annotation_texts(row, data, "annotation.")
+    return None if len(row.faults) > before else msgspec.structs.replace(annotation, **texts)
+
+
+def _annotation_texts(row: _Row, data: dict[str, Any], prefix: str) -> dict[str, str]:
+    texts = {
+        name: row.text(name, default="", null=name != "reviewer_comment", data=data, shown_as=prefix + name)
+        for name in _TEXTS
+    }
+    return {name: text or "" for name, text in texts.items()}
 
 
 def _check_unlocated(row: _Row, data: dict[str, Any], prefix: str) -> None:

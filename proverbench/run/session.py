@@ -167,12 +167,7 @@ class Session:
             JournalError: If calls.jsonl is damaged.
         """
         self.sources.refresh()
-        faults = [
-            *identity_differences(self.sources.manifest.identity, draft.identity),
-            *_shrinking(self.sources, draft),
-            *_other_format(self.sources.manifest, draft),
-        ]
-        if faults:
+        if faults := growth_faults(self.sources, draft):
             raise RunMismatchError(
                 "\n".join([f"{self.path} cannot be resumed so; start a new run for it, or drop the option:", *faults])
             )
@@ -351,6 +346,15 @@ def identity_differences(old: Identity, new: Identity, *, first: str = "the run 
         elif before != after:
             faults.append(f"  {name}: {first} {before!r}, {second} {after!r}")
     return faults
+
+
+def growth_faults(sources: Sources, draft: Draft) -> list[str]:
+    """What keeps a run from becoming ``draft``, a line each."""
+    return [
+        *identity_differences(sources.manifest.identity, draft.identity),
+        *_shrinking(sources, draft),
+        *_other_format(sources.manifest, draft),
+    ]
 
 
 def _other_format(manifest: Manifest, draft: Draft) -> list[str]:
