@@ -1,6 +1,6 @@
 """From options to the draft that a saved run is to become; what is not said is as it was."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -58,7 +58,7 @@ class _Parts(NamedTuple):
     data_sha256: str
     use_reference: bool
     meta: bool
-    batched: Collection[Role]
+    batched: tuple[Role, ...]
 
 
 def _resumed(sources: Sources, task: Task, options: Options) -> PreparedRun:
@@ -112,7 +112,7 @@ def _parts(sources: Sources, task: Task, options: Options) -> _Parts:
 
 def _draft(manifest: Manifest, parts: _Parts, options: Options) -> Draft:
     old, extent, chosen = manifest.identity, manifest.extent, parts.chosen
-    given = {} if old.proofs_sha256 is None else {"policy": old.roles["policy"]}
+    given: dict[Role, RoleIdentity] = {} if old.proofs_sha256 is None else {"policy": old.roles["policy"]}
     return Draft(
         identity=msgspec.structs.replace(
             old,
