@@ -400,6 +400,8 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     """Under a grading protocol the least grade that accepts a proof, where it is not the protocol's own."""
     correct_from: float | msgspec.UnsetType = msgspec.UNSET
     """The points from which a proof that people graded counts as correct, where it is not the usual."""
+    proofs_split: str | msgspec.UnsetType = msgspec.UNSET
+    """How the texts of given proofs became steps, where not by their tags."""
 
 
 class Extent(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from proverbench.inputs.config import Config
 from proverbench.inputs.config_file import load_config
 from proverbench.inputs.data import Dataset
 from proverbench.inputs.graded import correct_from_or_default
+from proverbench.inputs.splitting import Split
 from proverbench.protocols.declared import Declared, as_protocol, check_examples, declare
 from proverbench.protocols.grading import GRADE_0_7
 from proverbench.protocols.prompts import Template
@@ -57,6 +58,8 @@ class Options:
     published_prompts: bool = False
     """Whether these are the published ones, as fetched."""
     proofs: Path | None = None
+    split: Split | None = None
+    """How the texts of ``proofs`` become steps; None: by their ``<step>`` elements."""
     concurrency: int | None = None
     max_cost_usd: float | None = None
     max_tokens_total: int | None = None

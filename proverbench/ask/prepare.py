@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from proverbench.ask.parts import (
     ChosenProtocol,
     Faults,
@@ -72,6 +74,8 @@ def prepare_new(
     for option, there in (("--data", dataset or options.data), ("--config", config or options.config)):
         if there is None:
             faults.lines.append(f"{option} FILE is missing; a new run needs --data and --config (or --resume DIR)")
+    if options.split is not None and options.proofs is None:
+        faults.lines.append("--split says how the texts of --proofs become steps, so it needs --proofs")
     given = faults.attempt(lambda: _given(options))
     roles = benchmark_of(task).asked(meta=options.meta, given=options.proofs is not None)
     config_path, data_path = options.config, options.data
@@ -153,6 +157,7 @@ def build_draft(
             neutralise=default(options.neutralise, True),
             data_sha256=data_sha256,
             proofs_sha256=given.sha256 if given else None,
+            proofs_split=msgspec.UNSET if given is None or options.split in (None, "tags") else options.split,
         ),
         extent=Extent(
             rows=len(selection.rows),
@@ -221,7 +226,7 @@ def _given(options: Options) -> GivenProofs | None:
         problems = load_problems(options.data).rows
     except UserInputError:
         return None  # told when the data file itself is read
-    return load_given_proofs(options.proofs, problems)
+    return load_given_proofs(options.proofs, problems, split=options.split)
 
 
 def _samples(task: Task, asked: int | None, given: GivenProofs | None) -> int:
@@ -240,7 +245,7 @@ def _given_lines(given: GivenProofs, shard: str | None) -> list[CallLine]:
             id=proof.problem_id,
             sample=proof.sample,
             text=proof.text or "",
-            steps=proof.steps if proof.text is None else None,
+            steps=None if proof.as_reply else proof.steps,
             at=at,
         )
         for proof in given.proofs.values()

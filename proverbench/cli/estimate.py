@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from proverbench.ask.forewarn import forewarnings, no_room
+from proverbench.ask.forewarn import forewarnings, given_proofs, no_room, reader_of
 from proverbench.ask.parts import PreparedRun
 from proverbench.benchmark import benchmark_of
 from proverbench.endpoints.network import unreachable
@@ -16,7 +16,6 @@ from proverbench.protocols.prompts import render_meta, render_policy, render_ver
 from proverbench.records import GIVEN, CallFacts, CallKey, CallLine, Generation, Proof, Role, Row, Verdict
 from proverbench.run.extent import Plan, row_id
 from proverbench.run.reading import proof_steps
-from proverbench.run.replies import ReplyReader
 from proverbench.run.sources import Sources
 from proverbench.spending.forecast import Forecast, learn, shown
 from proverbench.spending.money import (
@@ -117,6 +116,8 @@ def print_estimate(prepared: PreparedRun, resumed: Path | None = None) -> None:
     warnings = list(forewarnings(prepared))
     refuse_unreachable(prepared)
     click.echo(f"selected rows: {extent.rows}, samples: {extent.samples}, verifier repeats: {extent.verifier_repeats}")
+    if given_proofs(prepared):
+        click.echo(_given_found(prepared))
     found = list(role_estimates(prepared, sources))
     for of in found:
         click.echo(f"{of.role}: {of.words(more)}")
@@ -236,11 +237,23 @@ class _Answers:
         return self._sources.reader.judgment(self._sources.calls.call_at(offset), n_steps)
 
 
+def _given_found(prepared: PreparedRun) -> str:
+    """What the file of given proofs holds."""
+    found = given_proofs(prepared)
+    sizes = sorted(len(generation.steps) for generation in found if generation.error is None)
+    wanted = prepared.draft.extent.rows * prepared.draft.extent.samples
+    said = f"given proofs: {len(found):,} of {wanted:,}"
+    if sizes:
+        middle = sizes[len(sizes) // 2]
+        said += f", of {sizes[0]:,} to {sizes[-1]:,} steps (median {middle:,})"
+    return f"{said}; {len(found) - len(sizes):,} invalid"
+
+
 def _given_chars(prepared: PreparedRun) -> Iterator[int]:
     """The same for the verifier of proofs that were given."""
     draft = prepared.draft
     rows = {row.problem_id: row for row in draft.rows}
-    reader = ReplyReader(draft.manifest)
+    reader = reader_of(draft)
     for line in draft.lines:
         if isinstance(line, CallLine) and line.id in rows and line.sample < draft.extent.samples:
             generation = reader.generation(line)

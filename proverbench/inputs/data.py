@@ -19,6 +19,8 @@ import msgspec
 from proverbench.benchmark import Benchmark
 from proverbench.errors import DataError, InvalidReply
 from proverbench.inputs.graded import graded_annotation, read_grade
+from proverbench.inputs.splitting import Split, Unsplittable, split_proof
+from proverbench.inputs.tables import plain_tex, read_text
 from proverbench.protocols.basic_v1 import parse_steps
 from proverbench.records import Annotation, Problem, Proof
 from proverbench.selection import EVERYTHING, parse_shard, shard_of
@@ -193,6 +195,8 @@ class GivenProof:
     steps: list[str]
     text: str | None = None
     """What the steps were read from; None when the file gave them as a list."""
+    as_reply: bool = False
+    """Whether ``text`` is read as a model's reply is, by its ``<step>`` elements."""
     reason: str | None = None
     """Why ``text`` is an invalid generation (it then scores 0 and is not judged), else None."""
 
@@ -213,24 +217,28 @@ class GivenProofs:
         return 1 + max(sample for _, sample in self.proofs)
 
 
-def load_given_proofs(path: Path | str, problems: Iterable[Problem]) -> GivenProofs:
-    """Read proofs that exist already: JSONL of ``problem_id``, ``sample``, and ``steps`` or ``text``.
+def load_given_proofs(path: Path | str, problems: Iterable[Problem], *, split: Split | None = None) -> GivenProofs:
+    """Read proofs that exist already: JSONL of ``problem_id``, ``sample``, and ``steps`` or ``text``; or plain texts.
 
     Args:
-        path: The file. A ``text`` is read as a reply is: after the reasoning, its ``<step>`` elements.
+        path: The file. A ``text`` is read as a reply is: after the reasoning, its ``<step>`` elements. Or a folder of
+            ``.tex``, ``.md`` and ``.txt`` files, each named by its problem's id, with ``.SAMPLE`` after it if not 0.
         problems: Every problem that may be named, also those a run does not select.
+        split: How a text becomes steps instead.
 
     Raises:
         DataError: Lists every fault of the file, each with its line and field.
     """
     path = Path(path)
-    lines = _Lines(path)
     known = {problem.problem_id for problem in problems}
+    if path.is_dir():
+        return _folder_of_proofs(path, known, split)
+    lines = _Lines(path)
     proofs: dict[tuple[str, int], GivenProof] = {}
     first_line: dict[tuple[str, int], int] = {}
     faults = []
     for row in lines:
-        proof = _given_proof(row, known)
+        proof = _given_proof(row, known, split)
         if proof is not None:
             key = (proof.problem_id, proof.sample)
             if first_line.setdefault(key, row.line) != row.line:
@@ -247,7 +255,42 @@ def load_given_proofs(path: Path | str, problems: Iterable[Problem]) -> GivenPro
     return GivenProofs(path, proofs, lines.sha256)
 
 
-def _given_proof(row: "_Row", known: set[str]) -> GivenProof | None:
+def _folder_of_proofs(folder: Path, known: set[str], split: Split | None) -> GivenProofs:
+    """Proofs that are texts, a file each."""
+    files = sorted(file for file in folder.iterdir() if file.suffix in (".tex", ".md", ".txt") and file.is_file())
+    faults = [] if files else [f"{folder}: holds no .tex, .md or .txt file; wanted PROBLEM_ID.txt, PROBLEM_ID.1.txt, …"]
+    proofs: dict[tuple[str, int], GivenProof] = {}
+    digest = hashlib.sha256()
+    for file in files:
+        stem, _, number = file.stem.rpartition(".")
+        name, sample = (file.stem, 0) if file.stem in known or not number.isdecimal() else (stem, int(number))
+        if name not in known:
+            faults.append(f"{file}: {name!r} is no problem of the data file; wanted PROBLEM_ID or PROBLEM_ID.SAMPLE")
+            continue
+        if (name, sample) in proofs:
+            faults.append(f"{file}: is a second text of {name!r}, sample {sample}")
+        text = plain_tex(read_text(file)) if file.suffix == ".tex" else read_text(file)
+        digest.update(f"{file.name}\0{text}\0".encode())
+        proofs[name, sample] = _read_given(name, sample, text, split)
+    if faults:
+        raise DataError.of(faults)
+    return GivenProofs(folder, proofs, digest.hexdigest())
+
+
+def _read_given(problem_id: str, sample: int, text: str, split: Split | None) -> GivenProof:
+    """A proof that was given as a text."""
+    if split is not None and split != "tags":
+        try:
+            return GivenProof(problem_id, sample, split_proof(text, split), text)
+        except Unsplittable:
+            return GivenProof(problem_id, sample, [], text, reason="no_proof_steps")
+    try:
+        return GivenProof(problem_id, sample, parse_steps(text), text, as_reply=True)
+    except InvalidReply as exc:
+        return GivenProof(problem_id, sample, [], text, as_reply=True, reason=exc.reason)
+
+
+def _given_proof(row: "_Row", known: set[str], split: Split | None) -> GivenProof | None:
     problem_id = row.text("problem_id", blank=False, wanted="the id of a problem of the data file")
     if problem_id is not None and problem_id not in known:
         row.fault("problem_id", problem_id, "the id of a problem of the data file")
@@ -257,18 +300,13 @@ def _given_proof(row: "_Row", known: set[str]) -> GivenProof | None:
     if ("steps" in row.data) == ("text" in row.data):
         row.fault("steps", row.data.get("steps", _ABSENT), "either steps or text, and not both")
         return None
-    steps, text, reason = None, None, None
-    if "steps" in row.data:
-        steps = _steps(row, row.data["steps"])
-    else:
-        text = row.text("text")
-        try:
-            steps = parse_steps(text) if text is not None else None
-        except InvalidReply as exc:
-            steps, reason = [], exc.reason
-    if row.faults or problem_id is None or steps is None:
+    steps = _steps(row, row.data["steps"]) if "steps" in row.data else None
+    text = row.text("text") if "text" in row.data else None
+    if row.faults or problem_id is None:
         return None
-    return GivenProof(problem_id, sample, steps, text, reason)
+    if text is not None:
+        return _read_given(problem_id, sample, text, split)
+    return None if steps is None else GivenProof(problem_id, sample, steps)
 
 
 def looks_like_proofs(path: Path | str) -> bool:
