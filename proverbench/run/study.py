@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from proverbench.inputs.study import SEPARATOR
 from proverbench.run.sources import MANIFEST
 
 STUDY_FILE = "study.toml"
 """The study's file, as it was when something was last asked."""
 RUNS = "runs"
 CALIBRATION = "calibration"
+SEPARATOR = "--"
+"""Between the names of policy and judge in the name of a run's folder."""
 
 
 @dataclass(frozen=True)
