@@ -306,8 +306,8 @@ def _show_agreement(out: "Console", title: str, rows: list[dict[str, Any]]) -> N
         return
     pairs = "first" in rows[0]
     names = {"accept": "accept", "step": "step", "step_within_1": "step ±1"}
-    views = [view for view in names if any(row["on"] == view for row in rows)]
-    columns = (*(("judges",) if pairs else ()), "measure", *(names[view] for view in views), "proofs", "left out")
+    there = [view for view in names if any(row["on"] == view for row in rows)]
+    columns = (*(("judges",) if pairs else ()), "measure", *(names[view] for view in there), "proofs", "left out")
     shown = table(title, *columns)
     cells: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
     for row in rows:
