@@ -18,8 +18,9 @@ from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_c
 from proverbench.protocols.protocol import Protocol
 from proverbench.records import Manifest, ProofRecord, Summary, Task
 from proverbench.run.boards import Entry
-from proverbench.run.folder import RunFolder, timing
+from proverbench.run.folder import RunFolder
 from proverbench.run.remarks import remarks
+from proverbench.run.timing import timing
 from proverbench.selection import splits
 
 
@@ -187,10 +188,10 @@ def _plots(run: ShownRun, arrays: JudgmentArrays) -> dict[str, Any]:
     if benchmark_of(task).samples:
         plots["pass_at_k"] = [light(row) for row in pass_at_k(arrays)]
     else:
-        if places:
-            plots["confusion"] = step_confusion(arrays)
-        agreement = [row for row in human_agreement(arrays) if places or row["on"] == "accept"]
-        plots["human_agreement"] = [light(row) for row in agreement]
+        if (confusion := step_confusion(arrays)) is not None:
+            plots["confusion"] = confusion
+        with_people = [row for row in human_agreement(arrays) if places or row["on"] == "accept"]
+        plots["human_agreement"] = [light(row) for row in with_people]
         if arrays.repeats > 1:
             plots["threshold"] = best_threshold(arrays)
     return plots

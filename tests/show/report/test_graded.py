@@ -134,20 +134,3 @@ def test_the_page_counts_by_acceptance_and_shows_grades(opened, runs, tmp_path, 
         page.page.evaluate("location.hash = '#/proofs?human=false-reject'")
         page.settled()
         assert page.text(".hits").startswith("2 of 4")
-
-
-def test_inspect_explains_the_signs_of_grades(runs, command):
-    ended = command("inspect", runs / "v")
-    assert ended.code == 0
-    assert "judgments: a number is the grade, ✓ accepts, ✗ rejects, ! invalid, . not there" in ended.out
-    assert "first wrong step" not in ended.out
-    signs = {words[1]: words[3:7] for line in ended.out.splitlines() if (words := line.split()) and len(words) == 8}
-    assert signs == {
-        "v0": ["7✓", "7✓", "7/7", "✓"],
-        "v1": ["6✓", "3✗", "6/7", "✓"],
-        "v2": ["3✗", "2✗", "2/7", "✗"],
-        "v3": ["0✗", "!", "7/7", "✓"],
-    }
-    proof = command("inspect", runs / "v", "v1").out
-    assert "0: accepts, grade 6" in proof
-    assert "correct; graded 6 of 7" in proof
