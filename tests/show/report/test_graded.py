@@ -47,7 +47,7 @@ def runs(tmp_path_factory) -> Path:
         for command, name in (("verify", "v"), ("run", "p")):
             words = ("--data", f"{name}.jsonl", "--config", "c.toml", "--verifier-repeats", "2", "--output", name)
             more = ("--protocol", "grade-0-7", "--no-use-reference-solution", "--concurrency", "1")
-            ended = run_process(command, *words, *more, cwd=folder)
+            ended = run_process(command, *words, *more, cwd=folder, timeout_s=300)
             assert ended.code == 0, ended.err
     return folder
 
