@@ -22,6 +22,7 @@ from proverbench.cli.pages import (
     rule,
     section,
 )
+from proverbench.metrics.registry import unit_note
 from proverbench.metrics.shown import footnotes, shown_interval
 from proverbench.protocols.fields import decode_field, error_items
 from proverbench.protocols.protocol import Protocol
@@ -109,6 +110,8 @@ def scores(summary: Summary, columns: int) -> list[str]:
             cell += f" [{ends.low:.3f}, {ends.high:.3f}]"
         rest = [_number(name, (shown[n].metrics or {}).get(name), shown[n].metrics is not None) for n in others]
         lines.append(name.ljust(label) + cell.ljust(wide) + "".join(part.rjust(9) for part in rest))
+    if units := unit_note(names):
+        lines += flowing(f"Not shares: {units}.", columns)
     for note in footnotes((shown["all"].intervals or {}).items()):
         lines += flowing(note, columns)
     if not summary.splits["all"].selected_rows:

@@ -1,5 +1,6 @@
 """One run in a report: what was asked, what it came to, its curves. Computes no metric of its own."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -131,6 +132,7 @@ def metric_words(task: Task) -> list[dict[str, Any]]:
             "heading": known[name].heading,
             "help": known[name].help,
             "unit": known[name].unit,
+            "range": [end if math.isfinite(end) else None for end in known[name].range],
             "better": known[name].better,
             "headline": known[name].headline,
         }

@@ -1,5 +1,6 @@
 """Runs whose judges give grades, in the report: acceptance comes from the grade, and no step is ever named."""
 
+import json
 import re
 from pathlib import Path
 
@@ -134,3 +135,44 @@ def test_the_page_counts_by_acceptance_and_shows_grades(opened, runs, tmp_path, 
         page.page.evaluate("location.hash = '#/proofs?human=false-reject'")
         page.settled()
         assert page.text(".hits").startswith("2 of 4")
+
+
+def test_no_figure_but_a_share_is_in_percent(command, opened, runs, tmp_path):
+    """Points, correlations, kappa and bias: on the page, in Markdown, in LaTeX and in a terminal."""
+    split = json.loads((runs / "v" / "summary.json").read_bytes())["splits"]["all"]
+    value = {name: split["metrics"][name] for name in ("mae", "mae_points", "bias_valid", "pearson", "qwk")}
+    # Errors 0 0, 0 3, 1 0, 7 and, of the invalid one, 7 points.
+    assert value["mae_points"] == pytest.approx(18 / 8)
+    short = {name: f"{value[name]:.3f}" for name in ("bias_valid", "pearson", "qwk")}
+    short |= {"mae_points": "2.25", "mae": f"{100 * value['mae']:.1f}"}
+
+    assert command("report", runs / "v", "--format", "md", "-o", tmp_path / "v.md").code == 0
+    text = (tmp_path / "v.md").read_text()
+    for name, shown in short.items():
+        assert f"| `{name}` | {shown} [" in text
+    assert "Scores are in percent (mae_points is in points; bias_valid, pearson, " in text
+    asked = ("--metric", "mae", "--metric", "mae_points", "--metric", "pearson")
+    latex = command("export", runs / "v", "--to", "latex", *asked).out
+    cells = [shown.replace("-", "$-$") for shown in (short["mae"], short["mae_points"], short["pearson"])]
+    assert re.search(" & ".join(re.escape(cell) + r" \{[^&]*\}" for cell in cells), latex)
+    assert r"Not percentages: mae\_points is in points; pearson is a plain number." in latex
+    for told in (command("score", runs / "v").out, command("inspect", runs / "v").out):
+        assert "ot shares: mae_points is in points; bias_valid, pearson, " in told
+        assert "scores 0-1" not in told
+
+
+def test_the_page_shows_units_and_the_direction_of_a_bias(opened, runs, tmp_path):
+    page = opened(make_page(tmp_path, runs / "v"))
+    rows = {
+        row.locator("code").first.inner_text(): row.locator("td").first.inner_text()
+        for row in page.page.locator("details.all-metrics tbody tr").all()
+        if row.locator("code").count()
+    }
+    assert rows["mae_points"].startswith("2.25 points")
+    assert "%" in rows["mae"]
+    for name in ("bias_valid", "pearson", "spearman", "kendall_b", "qwk"):
+        assert "%" not in rows[name]
+        assert re.match(r"−?[01]\.\d{3}( \[|$)", rows[name].split("\n")[0])
+    page.page.locator("tr", has_text="bias_valid").locator("button.explain").click()
+    said = page.page.locator("dialog.explanation[open]").inner_text()
+    assert "0 is best; a plain number, from −1 to 1." in said

@@ -603,7 +603,7 @@
     ["Split", 'A part of the problems, such as one collection; "all" is all of them.'],
     [
       "95 % interval",
-      "How far the score could move had other problems of the same kind been drawn: of 100 such intervals, about 95 hold the score of all such problems."
+      "How precisely these problems measure the score on all problems of their kind: of 100 intervals made this way, about 95 contain that score."
     ],
     [
       "Neutralised",
@@ -649,9 +649,9 @@
     const found2 = metric(name);
     return found2 ? explain(found2.label, ...definition(found2)) : null;
   }
-  var definition = ({ name, help: help2, better, unit }) => [
+  var definition = ({ name, help: help2, better, unit, range: [low2, high2] }) => [
     help2,
-    `${better === "higher" ? "Higher is better" : "Lower is better"}${unit === "share" ? "; a share, from 0 to 100 %" : ""}.`,
+    `${{ higher: "Higher is better", lower: "Lower is better", none: "0 is best" }[better ?? "none"]}; ${unit === "share" ? "a share, from 0 to 100 %" : unit === "points" ? "in points of people's scale" : `a plain number, ${low2 === null ? "at most" : `from ${String(low2).replace("-", "−")} to`} ${high2}`}.`,
     h("p", { class: "small" }, "In files and commands: ", h("code", null, name))
   ];
   function glossary() {
@@ -1391,12 +1391,22 @@
     const which = intervals.length > 1 ? `${few.length} of these intervals rest` : "rests";
     return [`${which} on fewer than ${head.little_evidence} problems with the rarer outcome`];
   }
-  function score(value, interval, fraction) {
+  function bare(name, value) {
+    const unit = metric(name)?.unit ?? "share";
+    const shown = unit === "share" ? (100 * value).toFixed(1) : value.toFixed(unit === "points" ? 2 : 3);
+    return shown.replace("-", "−");
+  }
+  function figure(name, value) {
+    if (value === null || value === void 0) return "–";
+    const unit = { share: " %", points: " points", number: "" }[metric(name)?.unit ?? "share"];
+    return bare(name, value) + unit;
+  }
+  function score(name, value, interval, fraction) {
     return h(
       "span",
       { class: "score", title: [fraction, aboutInterval(interval)].filter(Boolean).join("; ") || null },
-      percent(value),
-      interval ? h("span", { class: "ends" }, ` [${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]`) : null
+      figure(name, value),
+      interval ? h("span", { class: "ends" }, ` [${bare(name, interval.low)}, ${bare(name, interval.high)}]`) : null
     );
   }
   function intervalBar(value, interval) {
@@ -1442,23 +1452,25 @@
   function judged2(run, { metrics }) {
     const right = percent(metrics?.rough_tpr);
     const wrong = percent(metrics?.rough_tnr);
-    return `${roleOf(run, "verifier")} judged ${plural(run.rows, "proof")} that people have checked: it let ${right} of the right ones through, and turned ${wrong} of the wrong ones away.`;
+    return `${roleOf(run, "verifier")} judged ${plural(run.rows, "proof")} that people have checked: it accepted ${right} of the correct ones and rejected ${wrong} of the incorrect ones.`;
   }
   function doubt({ intervals }, name) {
     const interval = intervals[name];
     if (!interval)
-      return "With so few problems nothing can be said of how far another choice of problems would move this.";
+      return "There are too few problems to say how precisely this measures the score on all problems of their kind.";
     const width = interval.high - interval.low;
+    const ends2 = [bare(name, interval.low), bare(name, interval.high)];
     const known = width > 0.2 ? "only roughly" : width > 0.08 ? "fairly well" : "well";
-    return `Had other problems of the same kind been drawn, the score would most likely be between ${between(interval)} %: it is known ${known}${interval.n ? `, from ${plural(interval.n, "problem")}` : ""}.`;
+    const from = interval.n ? `, from ${plural(interval.n, "problem")}` : "";
+    return `The 95 % interval, ${ends2[0]} to ${ends2[1]} %, says how precisely these problems measure the score on all problems of their kind: it is known ${known}${from}.`;
   }
   function caution(run, split) {
     const lost = Object.values(run.invalid.verifier ?? {}).reduce((sum, times) => sum + times, 0);
-    const invalid = lost ? ` ${number(lost)} of its judgments could not be read, and count as no acceptance.` : "";
+    const invalid = lost ? ` ${number(lost)} of its judgments could not be read, and do not count as acceptance.` : "";
     if (run.task === "prover")
-      return `This is what the judge accepts, which is not the same as what is right: unless people have labelled some of these proofs, the judge's own errors are in the score.${invalid}`;
+      return `The score counts what the judge accepts, not what is right, so it includes the judge's errors; \`proverbench correct\` estimates the share that is right, from proofs that people have labelled.${invalid}`;
     const { rough_tpr: tpr, rough_tnr: tnr } = split.metrics ?? {};
-    const leans = typeof tpr === "number" && typeof tnr === "number" && Math.abs(tpr - tnr) > 0.1 ? tpr > tnr ? "It is lenient: it rather lets wrong proofs through than turns right ones away." : "It is strict: it rather turns right proofs away than lets wrong ones through." : "It errs about as often one way as the other.";
+    const leans = typeof tpr === "number" && typeof tnr === "number" && Math.abs(tpr - tnr) > 0.1 ? tpr > tnr ? "It is lenient: it accepts incorrect proofs more often than it rejects correct ones." : "It is strict: it rejects correct proofs more often than it accepts incorrect ones." : "It errs about as often in one direction as in the other.";
     return `${leans}${invalid}`;
   }
 
@@ -1491,7 +1503,7 @@
       { class: "card" },
       title,
       h("p", { class: "name", title: metric(metric2)?.help }, label(metric2), " ", metricView(metric2)),
-      h("p", { class: "big" }, percent(value)),
+      h("p", { class: "big" }, figure(metric2, value)),
       interval ? h(
         "p",
         { class: "ci", title: aboutInterval(interval) },
@@ -1501,24 +1513,37 @@
       intervalBar(value, interval),
       footnotes([interval]).map((says) => h("p", { class: "small" }, says)),
       favour(split.bounds?.[metric2]),
+      gradeLine(run, split),
       run.task === "prover" ? h(
         "p",
         { class: "small" },
         `${label("pass_any_sample")}: `,
-        score(split.metrics.pass_any_sample, split.intervals?.pass_any_sample)
+        score("pass_any_sample", split.metrics.pass_any_sample, split.intervals?.pass_any_sample)
       ) : h(
         "p",
         { class: "small" },
-        h("span", { class: "pair" }, "TPR ", score(split.metrics.rough_tpr, split.intervals?.rough_tpr)),
+        h("span", { class: "pair" }, "TPR ", score("rough_tpr", split.metrics.rough_tpr, split.intervals?.rough_tpr)),
         " ",
-        h("span", { class: "pair" }, "TNR ", score(split.metrics.rough_tnr, split.intervals?.rough_tnr))
+        h("span", { class: "pair" }, "TNR ", score("rough_tnr", split.metrics.rough_tnr, split.intervals?.rough_tnr))
       )
     );
+  }
+  function gradeLine(run, split) {
+    const metric2 = run.task === "prover" ? "mean_grade" : "mae_points";
+    const value = split.metrics?.[metric2];
+    if (typeof value !== "number") return null;
+    return h("p", { class: "small" }, `${label(metric2)}: `, score(metric2, value, split.intervals?.[metric2]));
   }
   function favour(bounds) {
     if (!bounds || bounds.high - bounds.low <= 5e-4) return null;
     const all = bounds.invalid === 1 ? "the invalid judgment" : `all ${number(bounds.invalid)} invalid judgments`;
     return h("p", { class: "small" }, `${percent(bounds.high)} had ${all} been in its favour`);
+  }
+  function atBest(metric2, { low: low2, high: high2, invalid }) {
+    const best = metric(metric2)?.better;
+    if (!best) return `${figure(metric2, low2)} to ${figure(metric2, high2)} with ${invalid} invalid`;
+    const end = best === "lower" ? `as low as ${figure(metric2, low2)}` : `up to ${figure(metric2, high2)}`;
+    return `${end} had the ${number(invalid)} invalid been in its favour`;
   }
   function validityCards(run) {
     const roles2 = { verifier: "Invalid judgments", policy: "Invalid proofs", meta: "Invalid meta levels" };
@@ -1606,8 +1631,8 @@
               if (!metric(row2.metric)) return number(value);
               const bounds = split.bounds?.[row2.metric];
               return [
-                score(value, split.intervals?.[row2.metric], split.fractions[row2.metric]),
-                bounds && bounds.high - bounds.low > 5e-4 ? h("div", { class: "small" }, `up to ${percent(bounds.high)} but for ${bounds.invalid} invalid`) : null
+                score(row2.metric, value, split.intervals?.[row2.metric], split.fractions[row2.metric]),
+                bounds && bounds.high - bounds.low > 5e-4 ? h("div", { class: "small" }, atBest(row2.metric, bounds)) : null
               ];
             }
           }))
@@ -1807,6 +1832,7 @@
         numeric: true,
         value: (run) => run.splits[name]?.metrics?.[metric2] ?? null,
         show: (run) => score(
+          metric2,
           run.splits[name]?.metrics?.[metric2],
           run.splits[name]?.intervals?.[metric2],
           run.splits[name]?.fractions[metric2]
@@ -1884,14 +1910,14 @@
           key: "difference",
           label: "Difference",
           numeric: true,
-          show: (row2) => `${row2.difference > 0 ? "+" : ""}${(100 * row2.difference).toFixed(1)}`
+          show: (row2) => `${row2.difference > 0 ? "+" : ""}${bare(row2.metric, row2.difference)}`
         },
         {
           key: "interval",
           label: "Interval",
           numeric: true,
           value: (row2) => row2.interval?.low,
-          show: (row2) => row2.interval ? between(row2.interval) : "–"
+          show: (row2) => row2.interval ? `${bare(row2.metric, row2.interval.low)} to ${bare(row2.metric, row2.interval.high)}` : "–"
         },
         {
           key: "p_holm",
@@ -1987,7 +2013,7 @@
     const by = chosen.by !== null && factors.includes(chosen.by) ? chosen.by : factors[0];
     const { rows, metrics } = groupsOf(run, data, by);
     const small = rows.some((row2) => row2.note);
-    const figure = chart({
+    const figure2 = chart({
       title: `By ${FACTORS[by]}`,
       says: `${run.name}, ${metrics.map(label).join(" or ")}.${small ? " Hollow points: fewer than 10 problems, no interval and no conclusion." : ""}`,
       rows,
@@ -2006,13 +2032,13 @@
       chosen.by = event.target.value;
       const fresh = breakdownPlot(run, data);
       if (!fresh) return;
-      figure.replaceWith(fresh);
+      figure2.replaceWith(fresh);
       fresh.querySelector("select")?.focus();
     };
     const options = factors.map((name) => h("option", { value: name, selected: name === by }, FACTORS[name]));
     const picker = h("label", { class: "picker" }, "Break down by ", h("select", { onchange: choose }, options));
-    figure.querySelector("figcaption")?.append(picker);
-    return figure;
+    figure2.querySelector("figcaption")?.append(picker);
+    return figure2;
   }
   var shortened = (name) => name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
   function groupsOf(run, data, by) {
@@ -2186,9 +2212,8 @@ ${ends(row2)}`)
     const [first, before, last] = [own[0], own.at(-2), own.at(-1)];
     const moved = last.value - before.value;
     const lastOne = Math.abs(moved) < 5e-4 ? "did not change the score" : `changed the score by ${points(moved)}`;
-    const so = Math.abs(moved) < 5e-3 ? ", so fewer would have done nearly as well" : ", so it still mattered";
     const all = `all ${last.r} give ${percent(last.value)}`;
-    return `One judgment alone would have given ${percent(first.value)}, ${all}. The last one ${lastOne}${so}.`;
+    return `One judgment alone would have given ${percent(first.value)}; ${all}. The last one ${lastOne}.`;
   }
   function majorityGains(own) {
     const [first, last] = [own[0], own.at(-1)];
@@ -2557,7 +2582,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       h("div", { class: "cards wide" }, validityCards(run)),
       saysView(run),
       readCard(run),
-      run.warnings.length || run.closed_unanswered ? notes(run) : null,
+      run.warnings.length || run.losses?.length || run.closed_unanswered ? notes(run) : null,
       metricsTable(run, splits)
     );
   }
@@ -2577,7 +2602,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     );
   }
   function notes(run) {
-    const sentences3 = [...run.warnings];
+    const sentences3 = [...(run.losses ?? []).map((loss) => `Saved replies were lost: ${loss}`), ...run.warnings];
     if (run.closed_unanswered)
       sentences3.unshift(`${plural(run.closed_unanswered, "unanswered call")} closed as zero credit (--final)`);
     return h(

@@ -25,7 +25,7 @@ const TERMS: Term[] = [
   ["Split", 'A part of the problems, such as one collection; "all" is all of them.'],
   [
     "95 % interval",
-    "How far the score could move had other problems of the same kind been drawn: of 100 such intervals, about 95 hold the score of all such problems.",
+    "How precisely these problems measure the score on all problems of their kind: of 100 intervals made this way, about 95 contain that score.",
   ],
   [
     "Neutralised",
@@ -81,9 +81,15 @@ export function metricView(name: string) {
   return found ? explain(found.label, ...definition(found)) : null;
 }
 
-const definition = ({ name, help, better, unit }: Metric) => [
+const definition = ({ name, help, better, unit, range: [low, high] }: Metric) => [
   help,
-  `${better === "higher" ? "Higher is better" : "Lower is better"}${unit === "share" ? "; a share, from 0 to 100 %" : ""}.`,
+  `${{ higher: "Higher is better", lower: "Lower is better", none: "0 is best" }[better ?? "none"]}; ${
+    unit === "share"
+      ? "a share, from 0 to 100 %"
+      : unit === "points"
+        ? "in points of people's scale"
+        : `a plain number, ${low === null ? "at most" : `from ${String(low).replace("-", "−")} to`} ${high}`
+  }.`,
   h("p", { class: "small" }, "In files and commands: ", h("code", null, name)),
 ];
 
