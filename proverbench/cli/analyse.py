@@ -20,6 +20,14 @@ from proverbench.cli.common import HandlesErrors
     metavar="FILE",
     help="People's labels of the one RUN's own proofs: how far annotators agree.",
 )
+@click.option(
+    "--accept-from",
+    "thresholds",
+    multiple=True,
+    type=float,
+    metavar="GRADE",
+    help="Of runs under a grading protocol: scores if proofs were accepted from this grade; repeatable.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(**given: Any) -> int:
     """Voting rules, agreement and breakdowns of saved RUNs; calls nothing.

@@ -40,8 +40,8 @@ _FILE = click.Path(path_type=Path)
 def command(**given: Any) -> int:
     """Look into a saved RUN: its scores, what is missing or invalid, its proofs; read one PROOF.
 
-    RUN may still be going, and may be a folder of the published evaluator. PROOF is a number of the table, or an id.
-    Nothing is called and nothing is written.
+    RUN may still be going, may be a study, and may be a folder of the published evaluator. PROOF is a number of the
+    table, or an id. Nothing is called and nothing is written.
 
     \b
     proverbench inspect runs/NAME                     scores and all proofs

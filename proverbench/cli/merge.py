@@ -17,7 +17,8 @@ def command(**given: Any) -> int:
     """Join the shards of one run into the run that was split; calls nothing.
 
     The result equals, in its records and summary, a run that was never split, and can be resumed and grown like one.
-    The shards stay as they are. What does not belong together is refused with the reason.
+    The shards stay as they are; those of studies are joined run by run. What does not belong together is refused with
+    the reason.
 
     \b
     proverbench run … --shard 1/2 --output part1        (on one machine)

@@ -13,7 +13,7 @@ from proverbench.cli.common import HandlesErrors
 @click.option("--json", "as_json", is_flag=True, help="Print summary.json instead of a table.")
 @click.option("--accept-loss", is_flag=True, help="Write down what calls.jsonl has lost, and go on without it.")
 def command(**given: Any) -> int:
-    """Rebuild records, summary and timing of a saved RUN from its sources; calls nothing.
+    """Rebuild records, summary and timing of a saved RUN, or of all runs of a study; calls nothing.
 
     The derived files come out byte for byte the same on any machine, also when the data file and the prompts that
     the run was made from are gone. A new version of proverbench may add to them; the sources never change. What is

@@ -7,6 +7,7 @@ from typing import Any
 
 from proverbench.benchmark import benchmark_of
 from proverbench.cli.common import EXIT_COMPLETE
+from proverbench.cli.matrix import show_study
 from proverbench.cli.streams import echo_json
 from proverbench.cli.tables import console, number, p_text, plain, show, table, with_ends
 from proverbench.errors import RunMismatchError, UserInputError
@@ -24,6 +25,7 @@ from proverbench.run.comparability import calibration_doubts, calibration_faults
 from proverbench.run.looks import looks_of
 from proverbench.run.saved import SavedRun, open_runs
 from proverbench.run.sources import INPUTS, PROMPT_FILES, PROMPTS
+from proverbench.run.study import is_study
 
 
 def correct(
@@ -35,6 +37,11 @@ def correct(
     as_json: bool,
 ) -> int:
     """Correct a run's score, and print what is left of it."""
+    if is_study(run):
+        if calibration is not None or labels is not None:
+            raise UserInputError("a study has its own calibrations; for others, or labels, give one of its runs")
+        show_study(run, split=split, as_json=as_json)
+        return EXIT_COMPLETE
     if calibration is None and labels is None:
         raise UserInputError("give --calibration VERIFIERBENCH_RUN or --labels FILE (or both)")
     (ours,) = open_runs([run], split=split)

@@ -16,6 +16,7 @@ import msgspec
 from proverbench.benchmark import benchmark_of
 from proverbench.cli import run_pages
 from proverbench.cli.common import EXIT_COMPLETE
+from proverbench.cli.matrix import show_study
 from proverbench.cli.pages import cut, one_line, page, printable, width
 from proverbench.cli.streams import echo_json, say
 from proverbench.errors import ConfigError
@@ -25,6 +26,7 @@ from proverbench.run.derive import build_record
 from proverbench.run.folder import RunFolder
 from proverbench.run.journal import writer
 from proverbench.run.session import Session
+from proverbench.run.study import RUNS, is_study
 from proverbench.show.browsing import Entry, Filters, find_call, find_proof, overview, reading
 
 _EVERY_S = 1.0
@@ -41,6 +43,9 @@ def inspect(
 ) -> int:
     """Show a run, a proof or a call."""
     run, proof, given = _sorted_out(run, proof, given)
+    if is_study(run):
+        _show_study(run, proof, asks=follow or call_key is not None or any(given.values()), as_json=as_json)
+        return EXIT_COMPLETE
     with _opened(run, data) as folder:
         if follow:
             _follow(folder, run, as_json=as_json)
@@ -49,6 +54,16 @@ def inspect(
         else:
             _show(folder, run, proof, Filters(**given), as_json=as_json)
     return EXIT_COMPLETE
+
+
+def _show_study(study: Path, proof: str | None, *, asks: bool, as_json: bool) -> None:
+    """The matrix of a study; proofs are looked at in one of its runs."""
+    if proof is not None or asks:
+        raise ConfigError(
+            f"{study} is a study: `proverbench inspect {study}` shows its matrix; filters, proofs and calls are those "
+            f"of one of its runs, in {study / RUNS}"
+        )
+    show_study(study, as_json=as_json)
 
 
 def _sorted_out(run: Path | None, proof: str | None, given: dict[str, Any]) -> tuple[Path, str | None, dict[str, Any]]:
@@ -140,7 +155,7 @@ def _table(folder: RunFolder, path: Path, chosen: list[Any], of: int) -> str:
     if not chosen:
         return lines[0]
     lines = [run_pages.table(chosen, folder.sources.plan.repeats, width(), labelled=labelled), "", lines[0]]
-    lines.append(run_pages.legend())
+    lines.append(run_pages.legend(folder.sources.reader.protocol))
     most = max(chosen, key=lambda entry: entry.disagreement.rank())
     if most.disagreement.is_any("any"):
         words = run_pages.disagreement_words(most.disagreement, most.record)

@@ -9,6 +9,7 @@ from proverbench.cli.streams import say
 from proverbench.errors import UserInputError
 from proverbench.people.sheet import labelling
 from proverbench.run.journal import write_whole
+from proverbench.run.study import expanded
 from proverbench.show.report.build import open_runs
 from proverbench.show.report.markdown import render_markdown
 from proverbench.show.report.write import write_report
@@ -19,6 +20,7 @@ MARKDOWN = (".md", ".markdown")
 
 def report(runs: tuple[Path, ...], output: Path | None, form: str | None, choose: int | None, published: bool) -> int:
     """Write a page or Markdown."""
+    runs = tuple(expanded(runs, calibrations=True))
     to_screen = str(output) == "-"
     form = form or ("md" if output is not None and output.suffix.lower() in MARKDOWN else "html")
     if to_screen and form == "html":
