@@ -85,6 +85,11 @@ def shared_options(*, data: str, shipped: str, repeats: int, reference_shown: bo
             help="Where calls are made: in this process, or on a Ray cluster (docs/many-machines.md).",
         ),
         click.option(
+            "--ray-address",
+            metavar="HOST:PORT",
+            help="The Ray cluster to join. [default: RAY_ADDRESS; without it, one is started on this machine alone]",
+        ),
+        click.option(
             "--batch",
             is_flag=False,
             flag_value="all",

@@ -77,12 +77,21 @@ class Execution:
         resume: Its folder, if it is there already.
         output: The folder of a new one; None for one under ``runs/``.
         spread: Whether calls are made on a Ray cluster.
+        ray_address: Of the cluster to join, where the command line names it.
     """
 
-    def __init__(self, prepared: PreparedRun, *, resume: Path | None, output: Path | None, spread: bool) -> None:
+    def __init__(
+        self,
+        prepared: PreparedRun,
+        *,
+        resume: Path | None,
+        output: Path | None,
+        spread: bool,
+        ray_address: str | None = None,
+    ) -> None:
         self._listener = Listening()
         self._spread = spread
-        executor = RayExecutor(say) if spread else None
+        executor = RayExecutor(say, ray_address) if spread else None
         self._driver = Driver(
             resume or output, prepared, resume=resume is not None, executor=executor, listener=self._listener
         )
