@@ -106,6 +106,7 @@ def cluster() -> Iterator[RayCluster]:
 
 @pytest.fixture
 def inputs(tmp_path, server, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RAY_TEST_KEY", KEY)  # where the command runs in this process
     write_rows(tmp_path / "problems.jsonl", problem_rows(12))
     write_rows(tmp_path / "proofs.jsonl", proof_rows(12))
