@@ -78,7 +78,7 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
 
     execution = Execution(prepared, resume=resume, output=output, spread=spread, ray_address=ray_address)
     del prepared  # the driver gives the rows up once they are in the run's folder
-    return execution.main(final=final, cancel=cancel)
+    return execution.main(final=final, cancel=cancel, give_up=accepts_loss)
 
 
 def _refuse_twice(prepared: PreparedRun) -> None:

@@ -59,7 +59,8 @@ def shared_options(*, data: str, shipped: str, repeats: int, reference_shown: bo
         click.option(
             "--accept-loss",
             is_flag=True,
-            help="With --resume: go on without what calls.jsonl has lost, and write that down.",
+            help="With --resume: go on without what calls.jsonl has lost, and write that down; with --cancel-batches: "
+            "without batches that the provider does not know.",
         ),
         click.option("--final", is_flag=True, help="With --resume: count what is unanswered as zero; calls nothing."),
         click.option(

@@ -72,6 +72,7 @@ class RayCluster:
             command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", STORE, *arguments]
             environ = {**os.environ, **self.environ}
             del environ["RAY_ADDRESS"]
+            environ.pop("RAY_TEST_KEY", None)
             self.processes.append(subprocess.Popen(command, env=environ, stdout=file, stderr=subprocess.STDOUT))
         wait_for(
             lambda: b"block forever" in log.read_bytes(), self.processes[-1], timeout_s=120, why=lambda: log.read_text()
@@ -246,7 +247,7 @@ class TestTrust:
 
     def test_a_cluster_without_authentication_gets_no_key(self, inputs, server):
         with ray_cluster(1, guarded=False) as foreign:
-            process = start(None, *PROVER, *ON_RAY, "--ray-address", foreign.address, "--output", "r")
+            process = start(foreign, *PROVER, *ON_RAY, "--output", "r")
             code, err = end(process)
             assert code == 2, err
             assert "lacks RAY_TEST_KEY, and the Ray cluster asks nobody for a token" in err
