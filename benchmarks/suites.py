@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import bench_report, tool
+from benchmarks import cache_first as bench_cache_first
+from benchmarks.coverage import main as grid_of_coverage
 from benchmarks.measure import Mock, Results, Usage, cores, mock, python, require, run
 from benchmarks.mock import dealt
 from benchmarks.schedule import ideal_makespan
@@ -318,6 +320,32 @@ def cluster(results: Results, options: Options) -> None:
                 raise SystemExit(f"{name} of the run on Ray differs from that of one process")
 
 
+def cache_first(results: Results, options: Options) -> None:
+    """Cached share, cost and makespan of asking each proof's first judgment alone, against asking all at once."""
+    for kind in ("openai",) if options.quick else ("openai", "anthropic"):
+        for in_flight in (16,) if options.quick else (64, 1000):
+            for repeats in (8,) if options.quick else (4, 8, 16):
+                sizes = {"proofs": 10 * in_flight, "latency_s": 0.5 if options.quick else 5.0}
+                where = f"{kind}, R = {repeats}, {in_flight} in flight"
+                both = {}
+                for first in (False, True):
+                    with _scratch() as folder:
+                        both[first] = bench_cache_first.measure(
+                            folder, kind=kind, repeats=repeats, in_flight=in_flight, first=first, **sizes
+                        )
+                for first, found in both.items():
+                    name = f"{where}, {'first alone' if first else 'all at once'}"
+                    results.add("cache_first", f"{name}, cached share", [found.cached_share], "")
+                    results.add("cache_first", f"{name}, cost", [found.cost_usd], "$")
+                    results.add("cache_first", f"{name}, makespan", [found.seconds], "s")
+
+
+def coverage(results: Results, options: Options) -> None:
+    """The grid of docs/coverage.md; ends with an error where it lies outside its bounds."""
+    grid_of_coverage(options.quick)
+    results.add("coverage", "cells outside the bounds", [0], "", "0")
+
+
 SUITES: dict[str, Callable[[Results, Options], None]] = {
     "startup": startup,
     "throughput": throughput,
@@ -327,4 +355,6 @@ SUITES: dict[str, Callable[[Results, Options], None]] = {
     "offline": offline,
     "report": report,
     "cluster": cluster,
+    "cache_first": cache_first,
+    "coverage": coverage,
 }

@@ -39,6 +39,8 @@ class Benchmark:
     """What its input rows are, in full."""
     published_rows: int
     """Rows of the published data set."""
+    published_sha256: str
+    """SHA-256 of its file."""
     counts: tuple[str, ...]
     """Names of the whole numbers that come before its metrics."""
     factors: tuple[str, ...]
@@ -74,6 +76,7 @@ _PROVERBENCH = Benchmark(
     unit="problem",
     rows_are="problems",
     published_rows=245,
+    published_sha256="a71e670987a97ca8863f5fcd137e1d289ed6f7bad8456dfbcbcb03049e2a6b81",
     counts=("problems", "proofs"),
     factors=("subject", "length", "domain"),
 )
@@ -91,6 +94,7 @@ _VERIFIERBENCH = Benchmark(
     unit="proof",
     rows_are="annotated proofs",
     published_rows=888,
+    published_sha256="59997ab90eec9adce7f22fc395e610a04e247864b51a26f3683b98b194b056b6",
     counts=("proofs", "correct_proofs", "incorrect_proofs"),
     factors=("subject", "length", "severity", "policy", "domain"),
 )

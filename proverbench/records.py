@@ -207,6 +207,10 @@ class ProofRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False
     is_correct: bool | None = None
     first_error_step: int | None = None
     """The human's first error step, -1 if none; None in ProverBench, and where the label names no step."""
+    grade: float | msgspec.UnsetType = msgspec.UNSET
+    """People's grade of the proof in points, where they gave one."""
+    max_grade: int | msgspec.UnsetType = msgspec.UNSET
+    """The most points there are."""
     score: float | None = None
     """ProverBench: 1.0 if accepted (all R judgments valid and -1) else 0.0; VerifierBench: mean polarity credit.
     None while incomplete."""
@@ -244,6 +248,8 @@ class CallFacts(msgspec.Struct, kw_only=True, tag_field="type", tag="call"):
     """UTC time of the answer, ISO 8601."""
     batch: str | None = None
     """Our own id of the batch (:class:`BatchLine`) that answered it, if one did."""
+    asked_in: str | msgspec.UnsetType = msgspec.UNSET
+    """The run of a study that asked this call and counts its cost; left out in that run itself."""
 
     @property
     def key(self) -> CallKey:
@@ -287,6 +293,8 @@ class AttemptLine(msgspec.Struct, kw_only=True, tag_field="type", tag="attempt")
     """Length of what came of its text, in characters; None where no reply had begun."""
     usage: dict[str, Any] | None = None
     """Token counts, where they were told; they count as spent."""
+    asked_in: str | msgspec.UnsetType = msgspec.UNSET
+    """As of a call that was answered."""
 
     @property
     def broken_off(self) -> bool:
@@ -311,6 +319,9 @@ class SessionLine(msgspec.Struct, kw_only=True, tag_field="type", tag="session")
     read its records in Python went away), ``stopped`` (a shard's worker was told to), ``fatal: …``."""
     operation: dict[str, Any] | None = None
     """At the start: what was configured (as in manifest.json)."""
+    grown_from: "Extent | msgspec.UnsetType" = msgspec.UNSET
+    """At the start of a session that grows a run which was complete: its extent before. Looking, then growing, is a
+    second look at the same question (docs/metrics.md, "Looks")."""
 
 
 class FinalLine(msgspec.Struct, kw_only=True, tag_field="type", tag="final"):
@@ -383,6 +394,14 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the data file's bytes."""
     proofs_sha256: str | None = None
     """SHA-256 of the file of given proofs (``--proofs``), if one was."""
+    protocol_sha256: str | msgspec.UnsetType = msgspec.UNSET
+    """Of a protocol that the user declared in a file: SHA-256 of the file's text."""
+    accept_from: float | msgspec.UnsetType = msgspec.UNSET
+    """Under a grading protocol the least grade that accepts a proof, where it is not the protocol's own."""
+    correct_from: float | msgspec.UnsetType = msgspec.UNSET
+    """The points from which a proof that people graded counts as correct, where it is not the usual."""
+    proofs_split: str | msgspec.UnsetType = msgspec.UNSET
+    """How the texts of given proofs became steps, where not by their tags."""
 
 
 class Extent(msgspec.Struct, frozen=True, kw_only=True):

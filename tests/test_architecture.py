@@ -41,7 +41,8 @@ ARROWS = {
     "version",
     "rehearse": "errors protocols records run",
     "api": "ask benchmark endpoints errors inputs records run",
-    "cli": "ask benchmark endpoints errors inputs metrics people protocols records rehearse run show spending unseen",
+    "cli": "ask benchmark endpoints endpoints.kinds errors inputs metrics people protocols records rehearse run show "
+    "spending unseen",
     "retrieval": "cli concurrency endpoints errors inputs lines metrics redact run shipped show version",
     "compression": "cli endpoints errors inputs lines protocols redact run shipped show version",
     "proverbench": "api endpoints errors inputs metrics protocols show",

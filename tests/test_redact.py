@@ -1,3 +1,4 @@
+import base64
 from urllib.parse import quote
 
 import pytest
@@ -51,3 +52,51 @@ def test_empty_secrets_change_nothing():
 @given(st.text(min_size=6, max_size=40), st.text(max_size=80), st.text(max_size=80))
 def test_never_in_the_result(secret, before, after):
     assert secret not in Redactor([secret])(before + secret + after).replace("[redacted]", "")
+
+
+CODED = "sk-Ab3?>~xYz/91_q??>77"
+"""A key whose two forms of base64 differ."""
+WRITINGS = {
+    "as it is": CODED,
+    "lower case": CODED.lower(),
+    "upper case": CODED.upper(),
+    "percent": quote(CODED, safe=""),
+    "base64": base64.b64encode(CODED.encode()).decode(),
+    "base64 unpadded": base64.b64encode(CODED.encode()).decode().rstrip("="),
+    "urlsafe base64": base64.urlsafe_b64encode(CODED.encode()).decode(),
+    "hexadecimal": CODED.encode().hex(),
+    "capital hexadecimal": CODED.encode().hex().upper(),
+}
+
+
+@pytest.mark.parametrize("writing", WRITINGS)
+def test_a_secret_in_another_writing_goes_from_messages_fields_and_answers(writing):
+    text = f"before {WRITINGS[writing]} after"
+    redactor = Redactor([CODED])
+    for clean in (redactor, redactor.field, redactor.whole):
+        said = clean(text)
+        assert said.startswith("before [redacted]")
+        assert said.rstrip("=").endswith(" after")
+        assert WRITINGS[writing].rstrip("=") not in said
+
+
+def test_the_two_forms_of_base64_differ_for_this_key():
+    """Else one of the cases above could not fail."""
+    assert WRITINGS["base64"] != WRITINGS["urlsafe base64"]
+
+
+@pytest.mark.parametrize(
+    ("secret", "goes"),
+    [
+        ("none", False),
+        ("whatever", False),
+        ("fifteen-letters", True),
+        ("abcdefghijklmno", False),
+        ("abcdefghijklmnop", True),
+        ("k3y4567", False),
+        ("k3y45678", True),
+    ],
+)
+def test_a_key_that_may_be_a_word_stays_in_answers(secret, goes):
+    said = Redactor([secret]).whole(f"it says {secret} here")
+    assert said == (f"it says {'[redacted]' if goes else secret} here")

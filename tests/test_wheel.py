@@ -81,6 +81,8 @@ _STANDS_FOR = {
     r"(shipped:embedded|shipped:local|configs/local\.toml|rehearse\.toml)": "config.toml",
     r"(verifierbench .*)runs/NAME": r"\1runs/CALIBRATION",
     r"verifier/ID/": "verifier/{first}/",
+    r"http://127\.0\.0\.1:8000/v1": "{url}",
+    r"--data data/": "--data mine/data/",
     r"--choose 40": "--choose 4",
     r" … ": " --data shipped:proverbench --config config.toml --verifier-repeats 1 ",
 }
@@ -154,7 +156,9 @@ def test_every_command_of_help_and_readme_runs_in_an_empty_folder(installed, ser
     for line in lines:
         known = line
         for pattern, meaning in _STANDS_FOR.items():
-            known = re.sub(pattern, meaning.format(first=first) if "{" in meaning else meaning, known)
+            known = re.sub(
+                pattern, meaning.format(first=first, url=server.base_url) if "{" in meaning else meaning, known
+            )
         commands.append((line, shlex.split(known, comments=True)))
     (tmp_path / "commands.json").write_text(json.dumps(commands))
     (tmp_path / "run_all.py").write_text(_RUN_ALL)

@@ -1,9 +1,10 @@
 """One budget over the sessions that share it: what is spent is watched, and all of them stop when it is used up."""
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from proverbench.ask.reserve import Reserve, Share
-from proverbench.spending.money import Budget, Exceeded, output_limit
+from proverbench.spending.money import Budget, Exceeded, Spending, output_limit
 
 if TYPE_CHECKING:
     from proverbench.ask.drive import Driver
@@ -15,9 +16,26 @@ class BudgetWatch:
     Args:
         max_cost_usd: Limit on the known cost of all of them, in US dollars; None for no limit.
         max_tokens_total: Likewise on tokens, prompts included.
+        others: What runs that are not asked now have spent of it, by any name.
+        say: Takes messages; by default every session's listener does.
+        in_flight: How many calls wait for their answer; by default those of every session, added up.
+        share: What each session gets of what is set aside.
     """
 
-    def __init__(self, max_cost_usd: float | None = None, max_tokens_total: int | None = None) -> None:
+    def __init__(
+        self,
+        max_cost_usd: float | None = None,
+        max_tokens_total: int | None = None,
+        *,
+        others: Mapping[str, Spending] | None = None,
+        say: Callable[[str], None] | None = None,
+        in_flight: Callable[[], int] | None = None,
+        share: type[Share] = Share,
+    ) -> None:
+        self._in_flight = in_flight
+        self._share = share
+        self._others = others or {}
+        self._tell = say
         self._limits = (max_cost_usd, max_tokens_total)
         self._members: list[Driver] = []
         self._noted_unknown = False
@@ -30,7 +48,7 @@ class BudgetWatch:
         self._members.append(driver)
         if self._reserve is None:
             return None
-        share = Share(self._reserve, len(self._members))
+        share = self._share(self._reserve, len(self._members))
         roles = driver.session.sources.manifest.identity.roles
         for role, spending in driver.spent.budget.roles.items():
             limit = output_limit(roles[role].generation) if role in roles else None
@@ -43,9 +61,9 @@ class BudgetWatch:
 
     def check(self) -> None:
         """Stop all of them if a limit is reached."""
-        budget = self._budget()
-        if not budget.limited:
+        if self._limits == (None, None):
             return
+        budget = self._budget()
         if not self._noted_unknown and any(spending.uncertain for spending in budget.roles.values()):
             self._noted_unknown = True
             self._say("note: the server does not tell what some calls used, so the limit may be overstepped")
@@ -66,14 +84,18 @@ class BudgetWatch:
             return
         for member in going:
             member.stop(f"budget: {words}")
-        in_flight = sum(member.in_flight() + member.in_batches() for member in self._members)
+        in_flight = (
+            self._in_flight()
+            if self._in_flight is not None
+            else sum(member.in_flight() + member.in_batches() for member in self._members)
+        )
         self._say(f"{words}: asking nothing new; {in_flight} calls are in flight")
 
     def _budget(self) -> Budget:
-        if len(self._members) == 1:
+        if len(self._members) == 1 and not self._others:
             roles = self._members[0].spent.budget.roles
         else:
-            roles = {
+            roles = dict(self._others) | {
                 f"{number}:{role}": spending
                 for number, member in enumerate(self._members)
                 for role, spending in member.spent.budget.roles.items()
@@ -81,5 +103,8 @@ class BudgetWatch:
         return Budget(*self._limits, roles=roles)
 
     def _say(self, message: str) -> None:
+        if self._tell is not None:
+            self._tell(message)
+            return
         for listener in dict.fromkeys(member.listener for member in self._members):
             listener.say(message)

@@ -5,6 +5,7 @@ Commands, Python's generators, workers on a cluster and studies all use it. They
 (:class:`~proverbench.ask.budget.BudgetWatch`).
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from pathlib import Path
@@ -310,8 +311,12 @@ class Driver:
             session.close_unanswered(keys)
         return keys
 
-    async def close(self, reason: str) -> Summary | None:
+    async def close(self, reason: str, *, aside: bool = False) -> Summary | None:
         """Say in the journal why the session stopped, if it asked anything, and bring what is derived up to date.
+
+        Args:
+            reason: Why.
+            aside: Whether that is done in a thread, because other sessions of this process go on.
 
         Returns:
             The summary; None of a shard.
@@ -321,7 +326,9 @@ class Driver:
         """
         self._closed = True
         await self.session.stop(reason)
-        return self.derive() if self._derives else None
+        if not self._derives:
+            return None
+        return await asyncio.to_thread(self.derive) if aside else self.derive()
 
     def derive(self, *, anew: bool = False) -> Summary:
         """Bring records, summary and timing up to date.

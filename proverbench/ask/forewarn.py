@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from proverbench.ask.parts import PreparedRun
 from proverbench.endpoints.classify import near_parameter
 from proverbench.protocols.basic_v1 import FIELDS
-from proverbench.records import GIVEN, PROTOCOL, CallLine, Role
+from proverbench.records import GIVEN, PROTOCOL, CallLine, Generation, Role
 from proverbench.run.replies import ReplyReader
+from proverbench.run.session import Draft
 from proverbench.spending.money import CHARS_PER_TOKEN, output_limit
 
 
@@ -55,24 +56,37 @@ def _untagged(prepared: PreparedRun) -> Iterator[str]:
 
 def _without_steps(prepared: PreparedRun) -> Iterator[str]:
     """Given proofs that no judge will see."""
+    generations = given_proofs(prepared)
+    reasons = Counter(generation.error for generation in generations if generation.error is not None)
+    for reason, count in reasons.most_common():
+        remedy = ""
+        if "step" in reason:
+            remedy = "; put each step into <step>…</step>, give it as a list under steps, or cut texts by --split"
+        yield (
+            f"{count:,} of {len(generations):,} given proofs are invalid ({reason}): they are never judged and score "
+            f"0{remedy}"
+        )
+
+
+def given_proofs(prepared: PreparedRun) -> list[Generation]:
+    """The proofs that were given to a run, as its judges will see them; none where a policy writes them."""
     draft = prepared.draft
     policy = draft.identity.roles.get("policy")
     if policy is None or policy.kind != GIVEN:
-        return
+        return []
     wanted = {row.problem_id for row in draft.rows}
-    lines = [
-        line
+    reader = reader_of(draft)
+    return [
+        reader.generation(line)
         for line in draft.lines
         if isinstance(line, CallLine) and line.id in wanted and line.sample < draft.extent.samples
     ]
-    reader = ReplyReader(draft.manifest)
-    reasons = Counter(error for line in lines if (error := reader.generation(line).error) is not None)
-    for reason, count in reasons.most_common():
-        remedy = "; put each step into <step>…</step>, or give it as a list under steps" if "step" in reason else ""
-        yield (
-            f"{count:,} of {len(lines):,} given proofs are invalid ({reason}): they are never judged and score "
-            f"0{remedy}"
-        )
+
+
+def reader_of(draft: Draft) -> ReplyReader:
+    """How the replies of a run that is not there yet will be read."""
+    template = draft.templates.get("verifier")
+    return ReplyReader(draft.manifest, template.protocol if template is not None else None)
 
 
 def no_room(role: Role, prepared: PreparedRun, prompt_chars: list[int]) -> str | None:

@@ -11,13 +11,17 @@ import msgspec
 
 from proverbench.benchmark import benchmark_of
 from proverbench.endpoints.kinds.registry import find_kind
-from proverbench.errors import ConfigError, ProverBenchError, UserInputError
+from proverbench.errors import ConfigError, DataError, ProverBenchError, UserInputError
 from proverbench.inputs.config import Config
 from proverbench.inputs.config_file import load_config
 from proverbench.inputs.data import Dataset
+from proverbench.inputs.graded import correct_from_or_default
+from proverbench.inputs.splitting import Split
+from proverbench.protocols.declared import Declared, as_protocol, check_examples, declare
+from proverbench.protocols.grading import GRADE_0_7
 from proverbench.protocols.prompts import Template
 from proverbench.protocols.protocol import Protocol
-from proverbench.protocols.registry import find_protocol
+from proverbench.protocols.registry import accepting_from, find_protocol
 from proverbench.records import (
     GIVEN,
     Problem,
@@ -27,6 +31,7 @@ from proverbench.records import (
     Row,
     ShardPlace,
 )
+from proverbench.run.published_tables import PUBLISHED_PROMPTS
 from proverbench.run.session import Draft
 from proverbench.run.sources import FORMAT_VERSION, read_manifest
 from proverbench.selection import EVERYTHING, parse_shard, shard_of
@@ -50,12 +55,22 @@ class Options:
     use_reference_solution: bool | None = None
     neutralise: bool | None = None
     prompts: Mapping[Role, Path] = field(default_factory=dict)
+    published_prompts: bool = False
+    """Whether these are the published ones, as fetched."""
     proofs: Path | None = None
+    split: Split | None = None
+    """How the texts of ``proofs`` become steps; None: by their ``<step>`` elements."""
     concurrency: int | None = None
     max_cost_usd: float | None = None
     max_tokens_total: int | None = None
     protocol: str | None = None
-    """Name of the judging protocol; None: basic-v1, or that of the run."""
+    """Name of the judging protocol, or the file that declares one; None: basic-v1, or that of the run."""
+    accept_from: float | None = None
+    """Under a grading protocol the least grade that accepts a proof; None: the protocol's own, or that of the run."""
+    correct_from: float | None = None
+    """The points from which a proof that people graded counts as correct; None: 6 of 7, else all, or as in the run."""
+    looks: int | None = None
+    """How often the run will be looked at, grown in between; said before the second look."""
     batch: str | None = None
     """Roles whose calls go in batches, e.g. ``policy,verifier``; also :data:`EVERY_ROLE` and :data:`NO_ROLE`."""
 
@@ -165,20 +180,112 @@ def select(
     return Selection([chosen[i] for i in positions], domain, limit, f"{index}/{count}", place)
 
 
-def protocol_of(name: str, roles: Sequence[Role]) -> Protocol:
-    """The protocol of that name, which must know every role that is asked."""
-    protocol = find_protocol(name)
+class ChosenProtocol(NamedTuple):
+    """The protocol of a run, and where it came from."""
+
+    protocol: Protocol
+    text: str | None = None
+    """Of one that the user declared: the file's text, which the run keeps."""
+    prompt: Path | None = None
+    """Of one that the user declared: the judge's prompt that it names."""
+
+    accept_from: float | None = None
+    """The least grade that accepts, where it is not the protocol's own."""
+
+    def identity(self) -> dict[str, Any]:
+        """What a run's identity says of it."""
+        return {
+            "protocol": self.protocol.name,
+            "protocol_sha256": msgspec.UNSET if self.protocol.digest is None else self.protocol.digest,
+            "accept_from": msgspec.UNSET if self.accept_from is None else self.accept_from,
+        }
+
+    def check_rows(self, rows: Sequence[Row]) -> None:
+        """Make sure that the judge's scale is the one that people graded on, where it has one.
+
+        Raises:
+            DataError: Otherwise.
+        """
+        if self.protocol.name != GRADE_0_7.name:
+            return
+        scales = sorted({row.max_grade for row in rows if isinstance(row, Proof) and isinstance(row.max_grade, int)})
+        if scales not in ([], [7]):
+            found = ", ".join(map(str, scales))
+            raise DataError(
+                f"the data has grades of {found} points; protocol 'grade-0-7' judges proofs graded from 0 to 7"
+            )
+
+
+def choose_protocol(name: str, roles: Sequence[Role], accept_from: float | None = None) -> ChosenProtocol:
+    """The protocol of that name, or the one that a file declares; it must know every role that is asked.
+
+    Args:
+        name: A name, or the path of a TOML file.
+        roles: Those that are asked.
+        accept_from: The least grade that accepts, if not the protocol's own.
+
+    Raises:
+        ConfigError: If there is none, the file is faulty, or the grade is none of the protocol's.
+    """
+    chosen = _declared(Path(name)) if name.endswith(".toml") else ChosenProtocol(find_protocol(name))
+    protocol = chosen.protocol
     unknown = [role for role in roles if role not in protocol.slots]
     if unknown:
         raise ConfigError(f"protocol {name!r} has no {', '.join(unknown)}; leave out --meta, or use another protocol")
-    return protocol
+    if accept_from is None:
+        return chosen
+    if protocol.verdict != "grade" or protocol.max_grade is None:
+        raise ConfigError(f"--accept-from {accept_from:g}: protocol {protocol.name!r} has no grades")
+    if accept_from > protocol.max_grade:
+        raise ConfigError(
+            f"--accept-from is {accept_from:g}; the best grade of {protocol.name!r} is {protocol.max_grade:g}"
+        )
+    if accept_from == protocol.accept_from:
+        return chosen
+    return chosen._replace(protocol=accepting_from(protocol, accept_from), accept_from=accept_from)
+
+
+def stated_correct_from(
+    options: Options, rows: Sequence[Row], before: float | msgspec.UnsetType = msgspec.UNSET
+) -> float | msgspec.UnsetType:
+    """The points from which a graded proof is correct, where that is not the usual; ``before``: as the run has it."""
+    stated = options.correct_from
+    if stated is None:
+        return before
+    scales = {row.max_grade for row in rows if isinstance(row, Proof) and isinstance(row.max_grade, int)}
+    usual = {correct_from_or_default(None, scale) for scale in scales}
+    return msgspec.UNSET if usual == {stated} else stated
+
+
+def read_declared(path: Path) -> tuple[Declared, str]:
+    """The protocol that a file declares, and the file's text; its examples are not checked yet.
+
+    Raises:
+        ConfigError: Lists every fault of the file.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ConfigError(
+            f"{path}: this protocol cannot be read ({exc}); give a TOML file, or a protocol's name"
+        ) from exc
+    return declare(text, str(path)), text
+
+
+def _declared(path: Path) -> ChosenProtocol:
+    declared, text = read_declared(path)
+    check_examples(declared, str(path))
+    return ChosenProtocol(as_protocol(declared, text), text, path.parent / declared.prompt if declared.prompt else None)
 
 
 def templates_of(
-    roles: tuple[Role, ...], paths: Mapping[Role, Path], use_reference: bool, protocol: Protocol
+    roles: tuple[Role, ...], paths: Mapping[Role, Path], use_reference: bool, judging: ChosenProtocol
 ) -> dict[Role, Template]:
     """The prompts of these roles: those at ``paths``, else this project's own."""
     faults = Faults()
+    protocol = judging.protocol
+    if judging.prompt is not None:
+        paths = {"verifier": judging.prompt, **paths}
     templates: dict[Role, Template] = {}
     for role in roles:
         template = faults.attempt(lambda role=role: Template.load(role, paths.get(role), protocol))  # type: ignore[misc]
@@ -235,7 +342,7 @@ def format_version_of(config: Config, roles: Iterable[Role]) -> int:
     return FORMAT_VERSION
 
 
-def refuse_blind_budget(config: Config, roles: Sequence[Role], options: Options) -> None:
+def refuse_blind_budget(config: Config, roles: Sequence[str], options: Options) -> None:
     """A limit on the cost needs prices of every role that costs something."""
     limit = options.max_cost_usd
     if limit is None:
@@ -270,5 +377,9 @@ def operation_of(config: Config, options: Options, before: Mapping[str, Any]) ->
         "max_tokens_total": default(options.max_tokens_total, before.get("max_tokens_total")),
         "batch": default(options.batch, before.get("batch")),
     }
+    if (looks := default(options.looks, before.get("looks"))) is not None:
+        operation["looks"] = looks
+    if options.published_prompts or before.get("prompts"):
+        operation["prompts"] = before.get("prompts", PUBLISHED_PROMPTS)
     # What goes into a manifest is read back from it, so that an unchanged one compares equal.
     return msgspec.json.decode(msgspec.json.encode(operation), type=dict[str, Any])

@@ -5,15 +5,27 @@ from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapp
 from contextlib import aclosing
 from typing import TypeVar
 
+from msgspec import UNSET
+
 from proverbench.ask.batching import Batches
 from proverbench.ask.cache_first import CacheFirst
+from proverbench.ask.first_look import FIRST_LOOK, FirstLook, shown_reading
 from proverbench.ask.judging import Event, ToJudge, grade_judgments, judge_proofs
 from proverbench.ask.progress import Progress, StageCount
 from proverbench.ask.reserve import Afford
 from proverbench.ask.sampling import Job, sample_proofs
 from proverbench.ask.systematic import PREFIX, watch
 from proverbench.concurrency import Ready, bounded_map
-from proverbench.endpoints.base import Caller, Outcome, Priority, Request, Unanswered
+from proverbench.endpoints.base import (
+    STOPPED,
+    Answered,
+    AskedElsewhereError,
+    Caller,
+    Outcome,
+    Priority,
+    Request,
+    Unanswered,
+)
 from proverbench.endpoints.batch import BatchClients
 from proverbench.endpoints.seeds import call_seed
 from proverbench.errors import (
@@ -60,13 +72,14 @@ class _Stage:
         self.count = pipeline.progress.stages[role]
         self.leaving = pipeline.leaving
         self._watch = watch(pipeline.session.sources, role)
+        self.first_look = FirstLook(self._watch.invalid.total()) if self._watch.looks else None
         self._cache_first: CacheFirst | None = None
         if role == "verifier" and caller is not None and caller.cache_first:
             self._cache_first = CacheFirst(
                 pipeline.session.sources.plan.repeats,
                 stopping=pipeline.stopping,
-                acquire=lambda held: caller.acquire(Priority.HELD if held else self._priority),
-                release=caller.release,
+                acquire=lambda held: self._take_slot(Priority.HELD if held else self._priority),
+                release=self._give_slot_back,
                 tell=pipeline.tell,
             )
         self.batches = None if batches is None else batches(self)
@@ -108,6 +121,9 @@ class _Stage:
         if self._cache_first is not None:
             first = job.request.begun is not None
             self._cache_first.answered(job.number, line.usage, first=first)
+        if self.first_look is not None and (nth := self.first_look.count()) is not None:
+            said = shown_reading(self.session.sources.reader, line, job.n_steps)
+            self.tell(f"judgment {nth} of the first {FIRST_LOOK}, {job.request.key}: {said}")
         if self._watch.armed:
             self._pipeline.heed(self.role, self._watch.answered(line, reason, outcome.reply.context))
             if (finding := self._watch.finding()) is not None:
@@ -131,14 +147,32 @@ class _Stage:
         return bounded_map(self._cache_first.order(source), work, acquire=_taken, polite=self._polite)
 
     async def _acquire(self) -> bool:
-        assert self._caller is not None
         if self.stopping():
             return False
-        await self._caller.acquire(self._priority)
+        await self._take_slot(self._priority)
         if self.stopping():
-            self._caller.release()
+            self._give_slot_back()
             return False
         return True
+
+    async def _take_slot(self, priority: int) -> None:
+        """Wait for a slot of the endpoint; under a declared protocol, first for the judgments that are looked at."""
+        assert self._caller is not None
+        if self.first_look is None:
+            await self._caller.acquire(priority)
+            return
+        await self.first_look.enter()
+        try:
+            await self._caller.acquire(priority)
+        except BaseException:
+            self.first_look.leave()
+            raise
+
+    def _give_slot_back(self) -> None:
+        assert self._caller is not None
+        self._caller.release()
+        if self.first_look is not None:
+            self.first_look.leave()
 
     async def _ask(self, job: Job) -> None:
         assert self._caller is not None
@@ -154,11 +188,12 @@ class _Stage:
                     return
             pipeline.session.start()
             outcome = await self._caller.call(job.request, lambda exc: self.broken(job, exc))
-            self.keep(job, outcome)
+            if isinstance(outcome, Answered) or outcome.attempts or outcome.error_kind != STOPPED:
+                self.keep(job, outcome)  # of a call that was never asked there is nothing to say
         except (FatalEndpointError, JournalError) as exc:
             pipeline.fail(exc)
-        except asyncio.CancelledError:
-            if outcome is None:
+        except asyncio.CancelledError as exc:
+            if outcome is None and not isinstance(exc, AskedElsewhereError):
                 self.count.fail("cancelled", "the run was stopped before its answer; the provider may bill it")
                 pipeline.abandoned(CallKey.parse(job.request.key))
             # After a fault the pipeline itself gives these calls up, and the chain should end as usual.
@@ -166,6 +201,8 @@ class _Stage:
                 raise
         finally:
             pipeline.asking.discard(task)
+            if self.first_look is not None:
+                self.first_look.leave()
             if job.request.begun is not None:
                 job.request.begun()
             if reserved is not None and pipeline.afford is not None:
@@ -230,6 +267,7 @@ class Pipeline:
         """Those that were cancelled when the grace after a fault was over."""
         self.leaving = asyncio.Event()
         """Set when batches are not waited for any more."""
+        self._stages: dict[Role, _Stage] = {}
         self._batches: dict[Role, BatchesOf] = {}
         left = open_batches(session.sources)
         for role in self._roles:
@@ -255,6 +293,9 @@ class Pipeline:
 
     def _stop_callers(self) -> None:
         """Nobody waits for a slot any more, nor for another attempt, nor for room under a cap."""
+        for stage in self._stages.values():
+            if stage.first_look is not None:
+                stage.first_look.open()
         if self.afford is not None:
             self.afford.wake()
         for caller in self._callers.values():
@@ -318,6 +359,7 @@ class Pipeline:
                     attempts=outcome.attempts,
                     abandoned=outcome.abandoned,
                     at=at,
+                    asked_in=outcome.asked_in or UNSET,
                 )
             )
             return None
@@ -345,6 +387,7 @@ class Pipeline:
             abandoned=outcome.abandoned,
             at=at,
             batch=batch,
+            asked_in=outcome.asked_in or UNSET,
         )
         self.session.answered(line)
         self._on_answer(line)
@@ -419,7 +462,7 @@ class Pipeline:
     def _events(self) -> AsyncGenerator[Event, None]:
         plan, ledger = self.session.sources.plan, self.session.sources.ledger
         asked = [role for role in reversed(ROLES) if role in self.progress.stages]
-        stages = {
+        stages = self._stages = {
             role: _Stage(self, role, self._callers[role], self._batches.get(role), polite=self._shares(role, asked))
             for role in asked
             if self._roles[role].kind != GIVEN

@@ -7,27 +7,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from proverbench.ask.parts import (
+    ChosenProtocol,
     Faults,
     Options,
     PreparedRun,
     Selection,
     batched_roles,
+    choose_protocol,
     config_of,
     default,
     format_version_of,
     operation_of,
     ordered,
-    protocol_of,
     refuse_blind_budget,
     role_identities,
     select,
+    stated_correct_from,
     templates_of,
 )
 from proverbench.benchmark import benchmark_of
 from proverbench.errors import UserInputError
 from proverbench.inputs.config import Config
-from proverbench.inputs.data import GivenProofs, load_given_proofs, load_problems, load_rows
+from proverbench.inputs.data import Dataset, GivenProofs, load_given_proofs, load_problems, load_rows
 from proverbench.protocols.prompts import Template
 from proverbench.records import (
     GIVEN,
@@ -36,6 +40,8 @@ from proverbench.records import (
     Extent,
     Identity,
     Manifest,
+    Problem,
+    Proof,
     Role,
     RoleIdentity,
     Row,
@@ -46,36 +52,53 @@ from proverbench.run.session import Draft
 from proverbench.run.sources import SUMMARY, encode_rows, read_manifest
 from proverbench.selection import parse_shard, shard_of
 
+Rows = Dataset[Problem] | Dataset[Proof]
+"""A data file of either benchmark, read."""
 
-def prepare_new(task: Task, options: Options) -> PreparedRun:
+
+def prepare_new(
+    task: Task, options: Options, *, config: Config | None = None, dataset: Rows | None = None
+) -> PreparedRun:
     """Check everything that a new run needs.
+
+    Args:
+        task: Which benchmark.
+        options: What the user asked for.
+        config: Where it was read already; otherwise ``options`` say where it is.
+        dataset: Likewise.
 
     Raises:
         UserInputError: Lists every fault of options, config, data and prompts.
     """
     faults = Faults()
-    for option, path in (("--data", options.data), ("--config", options.config)):
-        if path is None:
+    for option, there in (("--data", dataset or options.data), ("--config", config or options.config)):
+        if there is None:
             faults.lines.append(f"{option} FILE is missing; a new run needs --data and --config (or --resume DIR)")
+    if options.split is not None and options.proofs is None:
+        faults.lines.append("--split says how the texts of --proofs become steps, so it needs --proofs")
     given = faults.attempt(lambda: _given(options))
     roles = benchmark_of(task).asked(meta=options.meta, given=options.proofs is not None)
     config_path, data_path = options.config, options.data
-    config = faults.attempt(lambda: config_of(config_path, roles)) if config_path else None
-    dataset = faults.attempt(lambda: load_rows(benchmark_of(task), data_path)) if data_path else None
+    if config is None and config_path:
+        config = faults.attempt(lambda: config_of(config_path, roles))
+    if dataset is None and data_path:
+        dataset = faults.attempt(lambda: load_rows(benchmark_of(task), data_path, correct_from=options.correct_from))
     use_reference = default(options.use_reference_solution, benchmark_of(task).reference_shown)
     if config:
         faults.attempt(lambda: refuse_blind_budget(config, roles, options))
-    protocol = faults.attempt(lambda: protocol_of(options.protocol or PROTOCOL, roles))
+    judging = faults.attempt(lambda: choose_protocol(options.protocol or PROTOCOL, roles, options.accept_from))
     templates = (
-        faults.attempt(lambda: templates_of(roles, options.prompts, use_reference, protocol)) if protocol else None
+        faults.attempt(lambda: templates_of(roles, options.prompts, use_reference, judging)) if judging else None
     )
+    if judging and dataset:
+        faults.attempt(lambda: judging.check_rows(dataset.rows))
     identities = faults.attempt(lambda: role_identities(config, roles)) if config else None
     chosen = faults.attempt(lambda: select(dataset, options.domain, options.limit, options.shard)) if dataset else None
     batched = faults.attempt(lambda: batched_roles(options.batch, roles, config)) if config else None
     faults.refuse_if_any()
-    if config is None or dataset is None or chosen is None or templates is None or identities is None:
+    if config is None or dataset is None or chosen is None or templates is None or identities is None or not judging:
         raise AssertionError("every missing part is a fault")
-    draft = build_draft(task, options, config, dataset.sha256, chosen, templates, identities, given)
+    draft = build_draft(task, options, config, dataset.sha256, chosen, templates, identities, judging, given)
     return PreparedRun(draft, config, batched or ())
 
 
@@ -115,6 +138,7 @@ def build_draft(
     selection: Selection,
     templates: Mapping[Role, Template],
     identities: Mapping[Role, RoleIdentity],
+    judging: ChosenProtocol,
     given: GivenProofs | None = None,
     before: Mapping[str, Any] | None = None,
 ) -> Draft:
@@ -124,7 +148,8 @@ def build_draft(
     return Draft(
         identity=Identity(
             task=task,
-            protocol=options.protocol or PROTOCOL,
+            **judging.identity(),
+            correct_from=stated_correct_from(options, selection.rows),
             roles=ordered(identities),
             prompt_sha256={role: template.sha256 for role, template in templates.items()},
             own_prompts=[role for role, template in templates.items() if template.own],
@@ -132,6 +157,7 @@ def build_draft(
             neutralise=default(options.neutralise, True),
             data_sha256=data_sha256,
             proofs_sha256=given.sha256 if given else None,
+            proofs_split=msgspec.UNSET if given is None or options.split in (None, "tags") else options.split,
         ),
         extent=Extent(
             rows=len(selection.rows),
@@ -148,6 +174,7 @@ def build_draft(
         lines=_given_lines(given, options.shard) if given else (),
         shard_place=selection.place,
         format_version=format_version_of(config, identities),
+        protocol_text=judging.text,
     )
 
 
@@ -172,13 +199,13 @@ def prepare_rows(
     faults.attempt(lambda: config.require(roles))
     faults.refuse_if_any()
     use_reference = default(options.use_reference_solution, benchmark_of(task).reference_shown)
-    protocol = faults.attempt(lambda: protocol_of(options.protocol or PROTOCOL, roles))
+    judging = faults.attempt(lambda: choose_protocol(options.protocol or PROTOCOL, roles, options.accept_from))
     templates = (
-        faults.attempt(lambda: templates_of(roles, options.prompts, use_reference, protocol)) if protocol else None
+        faults.attempt(lambda: templates_of(roles, options.prompts, use_reference, judging)) if judging else None
     )
     identities = faults.attempt(lambda: role_identities(config, roles))
     faults.refuse_if_any()
-    if templates is None or identities is None:
+    if templates is None or identities is None or judging is None:
         raise AssertionError("every missing part is a fault")
     digest = hashlib.sha256(encode_rows(rows)).hexdigest()
     selection = Selection(rows)
@@ -186,7 +213,7 @@ def prepare_rows(
         extent, digest = continued.extent, continued.identity.data_sha256
         selection = Selection(rows, extent.domain, extent.limit, extent.shard, continued.shard_place)
     before = None if continued is None else continued.operation
-    draft = build_draft(task, options, config, digest, selection, templates, identities, before=before)
+    draft = build_draft(task, options, config, digest, selection, templates, identities, judging, before=before)
     if continued is not None:
         draft = replace(draft, format_version=continued.format_version)
     return PreparedRun(draft, config)
@@ -199,7 +226,7 @@ def _given(options: Options) -> GivenProofs | None:
         problems = load_problems(options.data).rows
     except UserInputError:
         return None  # told when the data file itself is read
-    return load_given_proofs(options.proofs, problems)
+    return load_given_proofs(options.proofs, problems, split=options.split)
 
 
 def _samples(task: Task, asked: int | None, given: GivenProofs | None) -> int:
@@ -218,7 +245,7 @@ def _given_lines(given: GivenProofs, shard: str | None) -> list[CallLine]:
             id=proof.problem_id,
             sample=proof.sample,
             text=proof.text or "",
-            steps=proof.steps if proof.text is None else None,
+            steps=None if proof.as_reply else proof.steps,
             at=at,
         )
         for proof in given.proofs.values()

@@ -138,3 +138,22 @@ class Share:
     def settle(self, reserved: float) -> None:
         """As :meth:`Reserve.settle`."""
         self.whole.settle(reserved)
+
+
+_ELSEWHERE = -1.0
+"""Nothing was set aside here."""
+
+
+class JudgingShare(Share):
+    """Of a session whose policy's calls are asked for several: who asks them sets aside what they cost."""
+
+    __slots__ = ()
+
+    async def reserve(self, role: str, prompt_chars: int, stopping: Callable[[], bool]) -> float | None:
+        """As :meth:`Reserve.reserve`; at once for the policy."""
+        return _ELSEWHERE if role == "policy" else await Share.reserve(self, role, prompt_chars, stopping)
+
+    def settle(self, reserved: float) -> None:
+        """As :meth:`Reserve.settle`."""
+        if reserved != _ELSEWHERE:
+            Share.settle(self, reserved)

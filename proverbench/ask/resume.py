@@ -7,19 +7,21 @@ from pathlib import Path
 import msgspec
 
 from proverbench.ask.parts import (
+    ChosenProtocol,
     Faults,
     Options,
     PreparedRun,
     Selection,
     batched_roles,
+    choose_protocol,
     config_of,
     default,
     operation_of,
     ordered,
-    protocol_of,
     refuse_blind_budget,
     role_identities,
     select,
+    stated_correct_from,
     templates_of,
 )
 from proverbench.benchmark import benchmark_of
@@ -27,7 +29,6 @@ from proverbench.errors import ConfigError, RunMismatchError
 from proverbench.inputs.config import Config, RoleConfig
 from proverbench.inputs.data import load_rows
 from proverbench.protocols.prompts import Template
-from proverbench.protocols.protocol import Protocol
 from proverbench.records import (
     Manifest,
     Role,
@@ -62,7 +63,7 @@ def _resumed(sources: Sources, task: Task, options: Options) -> PreparedRun:
     if old.task != task:
         other = benchmark_of(old.task).command
         faults.lines.append(f"{path} is a run of the other benchmark; resume it with: {other} --resume {path}")
-    if options.proofs is not None:
+    if options.proofs is not None or options.split is not None:
         faults.lines.append("--proofs cannot be given with --resume: the run has its proofs already")
     meta = options.meta or extent.meta
     given = old.proofs_sha256 is not None
@@ -73,10 +74,10 @@ def _resumed(sources: Sources, task: Task, options: Options) -> PreparedRun:
     use_reference = default(options.use_reference_solution, old.use_reference_solution)
     if config:
         faults.attempt(lambda: refuse_blind_budget(config, roles, options))
-    protocol = faults.attempt(lambda: protocol_of(options.protocol or old.protocol, roles))
+    judging = faults.attempt(lambda: _resumed_protocol(sources, roles, options))
     templates = (
-        faults.attempt(lambda: _resumed_templates(sources, roles, options.prompts, use_reference, protocol))
-        if protocol
+        faults.attempt(lambda: _resumed_templates(sources, roles, options.prompts, use_reference, judging))
+        if judging
         else None
     )
     identities = faults.attempt(lambda: role_identities(config, roles)) if config else None
@@ -86,7 +87,7 @@ def _resumed(sources: Sources, task: Task, options: Options) -> PreparedRun:
         faults.attempt(lambda: batched_roles(options.batch or saved.get("batch"), roles, config)) if config else ()
     )
     faults.refuse_if_any()
-    if config is None or templates is None or identities is None or grown is None:
+    if config is None or templates is None or identities is None or grown is None or judging is None:
         raise AssertionError("every missing part is a fault")
     chosen, data_sha256 = grown
     if given:
@@ -96,7 +97,8 @@ def _resumed(sources: Sources, task: Task, options: Options) -> PreparedRun:
         Draft(
             identity=msgspec.structs.replace(
                 old,
-                protocol=options.protocol or old.protocol,
+                **judging.identity(),
+                correct_from=stated_correct_from(options, chosen.rows, old.correct_from),
                 roles=ordered(identities),
                 prompt_sha256={role: template.sha256 for role, template in templates.items()},
                 own_prompts=[role for role, template in templates.items() if template.own],
@@ -119,6 +121,7 @@ def _resumed(sources: Sources, task: Task, options: Options) -> PreparedRun:
             templates=templates,
             shard_place=chosen.place,
             format_version=manifest.format_version,
+            protocol_text=judging.text,
         ),
         config,
         batched or (),
@@ -140,8 +143,20 @@ def _saved_config(path: Path, manifest: Manifest, roles: tuple[Role, ...]) -> Co
     return config
 
 
+def _resumed_protocol(sources: Sources, roles: tuple[Role, ...], options: Options) -> ChosenProtocol:
+    """As in the run, unless another is given (the session refuses one that differs)."""
+    old = sources.manifest.identity
+    least = old.accept_from if options.accept_from is None and old.accept_from is not msgspec.UNSET else None
+    if options.protocol is not None:
+        return choose_protocol(options.protocol, roles, options.accept_from or least)
+    if sources.protocol_text is None:
+        return choose_protocol(old.protocol, roles, options.accept_from or least)
+    declared = ChosenProtocol(sources.reader.protocol, sources.protocol_text)
+    return declared if least is None else declared._replace(accept_from=least)
+
+
 def _resumed_templates(
-    sources: Sources, roles: tuple[Role, ...], paths: Mapping[Role, Path], use_reference: bool, protocol: Protocol
+    sources: Sources, roles: tuple[Role, ...], paths: Mapping[Role, Path], use_reference: bool, judging: ChosenProtocol
 ) -> dict[Role, Template]:
     """As in the run, unless a path is given (the session refuses one that differs)."""
     missing = [role for role in sources.manifest.identity.prompt_sha256 if role not in sources.templates]
@@ -150,7 +165,7 @@ def _resumed_templates(
             f"{sources.path} has no prompts of its own ({', '.join(missing)}), so nothing more can be asked"
         )
     new = tuple(role for role in roles if role not in sources.templates or role in paths)
-    templates = dict(sources.templates) | templates_of(new, paths, use_reference, protocol)
+    templates = dict(sources.templates) | templates_of(new, paths, use_reference, judging)
     return {role: templates[role] for role in ("policy", "verifier", "meta") if role in templates}
 
 
@@ -163,7 +178,9 @@ def _resumed_rows(sources: Sources, options: Options) -> tuple[Selection, str]:
         if any(value is not None for value in selection):
             raise ConfigError("--domain, --limit or --shard with --resume need the data file again: --data FILE")
         return as_before, manifest.identity.data_sha256
-    dataset = load_rows(benchmark_of(manifest.identity.task), options.data)
+    correct_from = manifest.identity.correct_from
+    stated = options.correct_from if correct_from is msgspec.UNSET else correct_from
+    dataset = load_rows(benchmark_of(manifest.identity.task), options.data, correct_from=stated)
     if all(value is None for value in selection):
         return as_before, dataset.sha256
     chosen = select(
@@ -184,5 +201,6 @@ def _operates(options: Options) -> bool:
             options.max_cost_usd,
             options.max_tokens_total,
             options.batch,
+            options.looks,
         )
     )

@@ -12,6 +12,7 @@ import statistics
 from collections import Counter
 from dataclasses import dataclass, field
 
+from proverbench.ask.first_look import FIRST_LOOK
 from proverbench.endpoints.context import Room, clash
 from proverbench.records import CallLine, Role, SessionLine
 from proverbench.run.reading import proof_steps
@@ -38,12 +39,15 @@ class RoleWatch:
         calls: That it has in all.
         limit: Output tokens that its config allows; None: no limit.
         armed: False once there was a good answer, or the user was told in an earlier session.
+        declared: Of a judge: the name of a protocol that the user declared. Then few first answers are enough, whatever
+            their reasons.
     """
 
     role: Role
     calls: int
     limit: int | None = None
     armed: bool = True
+    declared: str | None = None
     refused: int = 0
     failed: int = 0
     invalid: Counter[str] = field(default_factory=Counter)
@@ -101,8 +105,21 @@ class RoleWatch:
     def _seen(self) -> int:
         return self.failed + self.invalid.total()
 
+    @property
+    def looks(self) -> bool:
+        """Whether the first answers are still looked at one by one, before more are asked."""
+        return self.armed and self.declared is not None and self.invalid.total() < FIRST_LOOK
+
     def _verdict(self) -> str | None:
         seen = self._seen
+        if self.declared is not None and self.invalid.total() >= min(FIRST_LOOK, self.calls):
+            self.armed = False
+            reasons = ", ".join(f"{n} {reason}" for reason, n in self.invalid.most_common())
+            return (
+                f"none of the first {self.invalid.total()} judgments is valid under protocol {self.declared!r} "
+                f"({reasons}); look at the replies with `proverbench inspect`, mend the protocol's file or its "
+                "prompt, try it with `proverbench protocol check FILE --run DIR`, and start a new run"
+            )
         if seen >= max(FEWEST, min(FIRST_REFUSED, self.calls)):
             if self.refused == seen:
                 why = clash(self._rooms) or f"for {', '.join(self.invalid)}"
@@ -142,7 +159,10 @@ class RoleWatch:
 def watch(sources: Sources, role: Role) -> RoleWatch:
     """The watch of a role, with what earlier sessions of the run had."""
     identity = sources.manifest.identity.roles[role]
+    protocol = sources.reader.protocol
     found = RoleWatch(role, sources.plan.size(role), output_limit(identity.generation))
+    if role == "verifier" and protocol.digest is not None:
+        found.declared = protocol.name
     if not sources.ledger.count(role):
         return found
     for number in range(sources.plan.size(role)):

@@ -8,12 +8,16 @@ from proverbench.cli.common import HandlesErrors
 
 # Name → (module, one-line help). The help stands here so that listing the commands imports none of them.
 _COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("init", "A first project: config, data, study file, five commands."),
+    "doctor": ("doctor", "Check config, keys, servers, disk and clock before a run."),
     "run": ("run", "ProverBench: a policy writes proofs, a verifier judges them."),
     "verify": ("verify", "VerifierBench: a verifier judges human-annotated proofs."),
+    "study": ("study", "Several policies and judges on one data set, from one file; asked once, resumed, grown."),
     "score": ("score", "Rebuild records, summary and timing of a saved run; calls nothing."),
     "inspect": ("inspect", "Look into a saved run: scores, proofs, judgments, prompts, replies."),
     "analyse": ("analyse", "Voting rules, agreement and breakdowns of saved runs."),
     "compare": ("compare", "Paired differences between runs, with intervals and p-values."),
+    "plan": ("plan", "What width, power and cost to expect of problems, samples and repeats."),
     "label": ("label", "Label a draw of a run's proofs in the browser, for `correct --labels`."),
     "correct": ("correct", "Correct a ProverBench score for the judge's own error."),
     "report": ("report", "One page (HTML or Markdown) of one or more runs."),
@@ -21,6 +25,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("export", "Runs to CSV, Parquet, XLSX or LaTeX."),
     "verify-run": ("verify_run", "Check that a saved run is whole and its figures follow from it."),
     "merge": ("merge", "Join the shards of a run."),
+    "protocol": ("protocol", "Check a judging protocol of your own, and what it reads in a saved run."),
     "data": ("data", "Fetch, validate, show or import data files."),
     "rehearse": ("rehearse", "A local endpoint that plays latencies and faults, to try a run for nothing."),
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from proverbench.benchmark import BENCHMARKS, benchmark_of
-from proverbench.cli.common import EXIT_COMPLETE, RESAMPLES, HandlesErrors
+from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
 from proverbench.cli.streams import echo_json
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ MOST_STEPS = 8
 @click.option("--split", default="all", show_default=True, help="all, ugd, qe or another domain.")
 @click.option("--by", "factors", multiple=True, metavar="FACTOR", help="Break down by this only; may be repeated.")
 @click.option("--pass-k", "ks", multiple=True, type=int, metavar="K", help="pass@K; repeatable. [default: 1 to S]")
-@RESAMPLES
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the resamples. [default: a fixed one]")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the folds of the best threshold. [default: fixed]")
 @click.option(
     "--labels",
     type=click.Path(path_type=Path),
@@ -38,7 +37,6 @@ def command(
     split: str,
     factors: tuple[str, ...],
     ks: tuple[int, ...],
-    resamples: int,
     seed: int | None,
     labels: Path | None,
     as_json: bool,
@@ -52,19 +50,19 @@ def command(
     """
     from proverbench.errors import UserInputError
     from proverbench.metrics.breakdown import FACTORS
-    from proverbench.metrics.uncertainty import SEED
+    from proverbench.metrics.voting import SEED
     from proverbench.run.saved import open_runs
 
     unknown = [factor for factor in factors if factor not in FACTORS]
     if unknown:
         raise UserInputError(f"--by {unknown[0]}: no such factor; use {', '.join(FACTORS)}")
-    settings = {"resamples": resamples, "seed": SEED if seed is None else seed}
     opened = open_runs(runs, split=split)
+    folds = SEED if seed is None else seed
     found: dict[str, Any] = {
         "split": split,
-        **settings,
-        "runs": {run.name: _analyse(run, factors or FACTORS, ks or None, settings) for run in opened},
-        "panels": _panels(opened, settings),
+        "seed": folds,
+        "runs": {run.name: _analyse(run, factors or FACTORS, ks or None, folds) for run in opened},
+        "panels": _panels(opened),
         "notes": _notes(opened),
     }
     if labels is not None:
@@ -87,9 +85,7 @@ def _labels(opened: "Sequence[SavedRun]", path: Path) -> dict[str, Any]:
     return annotator_agreement(read) | {"remarks": read.remarks()}
 
 
-def _analyse(
-    run: "SavedRun", factors: Sequence[str], ks: Sequence[int] | None, settings: dict[str, int]
-) -> dict[str, Any]:
+def _analyse(run: "SavedRun", factors: Sequence[str], ks: Sequence[int] | None, seed: int) -> dict[str, Any]:
     from proverbench.metrics.agreement import human_agreement, repeat_agreement, step_confusion
     from proverbench.metrics.breakdown import breakdown
     from proverbench.metrics.voting import best_threshold, pass_at_k, voting_curve
@@ -103,18 +99,18 @@ def _analyse(
         "proofs": len(arrays.keys),
         "repeats": arrays.repeats,
         "cost_unit": None if cost is None else cost.unit,
-        "voting": voting_curve(arrays, cost=cost, **settings),
+        "voting": voting_curve(arrays, cost=cost),
     }
     if benchmark_of(run.task).samples:
         found["samples"] = arrays.samples
-        found["pass_at_k"] = pass_at_k(arrays, ks, **settings)
+        found["pass_at_k"] = pass_at_k(arrays, ks)
     else:
-        found["threshold"] = best_threshold(arrays, **settings)
-        found["human_agreement"] = human_agreement(arrays, **settings)
+        found["threshold"] = best_threshold(arrays, seed=seed)
+        found["human_agreement"] = human_agreement(arrays)
         found["confusion"] = step_confusion(arrays)
-    found["repeat_agreement"] = repeat_agreement(arrays, **settings) if arrays.repeats > 1 else []
+    found["repeat_agreement"] = repeat_agreement(arrays) if arrays.repeats > 1 else []
     wanted = [factor for factor in factors if benchmark_of(run.task).labelled or factor != "severity"]
-    found["breakdown"] = [row for factor in wanted for row in breakdown(arrays, factor, meta=meta, **settings)]
+    found["breakdown"] = [row for factor in wanted for row in breakdown(arrays, factor, meta=meta)]
     return found
 
 
@@ -131,7 +127,7 @@ def _notes(runs: "Sequence[SavedRun]") -> list[str]:
     return [*apart, *(note for board in boards.boards for note in board.notes)]
 
 
-def _panels(runs: "Sequence[SavedRun]", settings: dict[str, int]) -> list[dict[str, Any]]:
+def _panels(runs: "Sequence[SavedRun]") -> list[dict[str, Any]]:
     """For each task with several runs: their agreement, or why there is none."""
     from proverbench.metrics.agreement import panel_agreement
 
@@ -142,7 +138,7 @@ def _panels(runs: "Sequence[SavedRun]", settings: dict[str, int]) -> list[dict[s
             continue
         panel: dict[str, Any] = {"task": task, "runs": list(judges)}
         try:
-            panel |= panel_agreement(judges, **settings)
+            panel |= panel_agreement(judges)
         except ValueError as exc:
             panel["reason"] = str(exc)
         found.append(panel)
@@ -154,7 +150,7 @@ def _panels(runs: "Sequence[SavedRun]", settings: dict[str, int]) -> list[dict[s
 
 def _show(found: dict[str, Any]) -> None:
     from proverbench.cli.tables import console, plain
-    from proverbench.metrics.shown import footnotes, intervals_in
+    from proverbench.metrics.shown import footnotes, named_intervals
 
     out = console()
     for note in found["notes"]:
@@ -186,7 +182,9 @@ def _show(found: dict[str, Any]) -> None:
         _show_agreement(out, "Pairs", panel["pairs"])
         if len(panel["runs"]) > 2:
             _show_agreement(out, "All judges as a panel", panel["panel"])
-    out.print("\n".join(["Values with 95 % intervals over problems.", *footnotes(intervals_in(found))]))
+    out.print(
+        "\n".join(["Values with 95 % intervals over problems (docs/metrics.md).", *footnotes(named_intervals(found))])
+    )
 
 
 def _show_voting(out: "Console", run: dict[str, Any]) -> None:

@@ -17,16 +17,6 @@ EXIT_INCOMPLETE = 1
 EXIT_BAD_INPUT = 2
 
 
-RESAMPLES = click.option(
-    "--resamples",
-    type=click.IntRange(min=2),
-    default=1000,
-    show_default=True,
-    help="Bootstrap resamples for each interval.",
-)
-"""Of every command that computes intervals."""
-
-
 class HandlesErrors(click.Command):
     """A command whose expected errors end as one short message on stderr and an exit code, never as a traceback."""
 

@@ -1,13 +1,13 @@
 """What `--dry-run` prints: the call budget, and what it may cost under stated assumptions."""
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
-from proverbench.ask.forewarn import forewarnings, no_room
+from proverbench.ask.forewarn import forewarnings, given_proofs, no_room, reader_of
 from proverbench.ask.parts import PreparedRun
 from proverbench.benchmark import benchmark_of
 from proverbench.endpoints.network import unreachable
@@ -16,9 +16,8 @@ from proverbench.protocols.prompts import render_meta, render_policy, render_ver
 from proverbench.records import GIVEN, CallFacts, CallKey, CallLine, Generation, Proof, Role, Row, Verdict
 from proverbench.run.extent import Plan, row_id
 from proverbench.run.reading import proof_steps
-from proverbench.run.replies import ReplyReader
 from proverbench.run.sources import Sources
-from proverbench.spending.forecast import learn, shown
+from proverbench.spending.forecast import Forecast, learn, shown
 from proverbench.spending.money import (
     CHARS_PER_TOKEN,
     DEFAULT_OUTPUT_TOKENS,
@@ -31,6 +30,79 @@ from proverbench.spending.money import (
 from proverbench.spending.usage import Usage, normalise_usage
 
 
+@dataclass(frozen=True)
+class RoleEstimate:
+    """What the calls of one role that a run lacks may use."""
+
+    role: Role
+    prepared: PreparedRun
+    found: Estimate
+    """At the most, under stated assumptions."""
+    learnt: Forecast | None
+    """Expected, learnt from the answers that are there; None where these are too few."""
+    warning: str | None
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens."""
+        return self.found.usage if self.learnt is None else self.learnt.usage
+
+    @property
+    def cost(self) -> Cost:
+        """Of the calls."""
+        return self.found.cost if self.learnt is None else self.learnt.cost
+
+    @property
+    def priced(self) -> bool:
+        """Whether the config states prices."""
+        return self.prepared.config.roles[self.role].effective_prices is not None
+
+    def words(self, more: str = "") -> str:
+        """Calls, tokens and cost."""
+        settings, learnt = self.prepared.config.roles[self.role], self.learnt
+        cost = ", no prices in the config"
+        if self.priced:
+            cost = f", {self.cost if learnt is None else shown(learnt.cost, [learnt.half_width_usd])}"
+        source = "" if learnt is None else f"; learnt from {learnt.answers:,} answers"
+        return (
+            f"at most {self.found.calls:,}{more} calls to {settings.model!r}, about {self.usage.input:,} input and "
+            f"{self.usage.output:,} output tokens{cost}{source}"
+        )
+
+
+def role_estimates(prepared: PreparedRun, sources: Sources | None) -> Iterator[RoleEstimate]:
+    """What each role that is asked may still use.
+
+    Args:
+        prepared: What would be run.
+        sources: The run that would be resumed; what it has answered is left out.
+    """
+    observed = _observed(sources)
+    for role, identity in prepared.draft.identity.roles.items():
+        if identity.kind == GIVEN:
+            continue  # given proofs are not asked for
+        settings = prepared.config.roles[role]
+        chars = list(_prompt_chars(prepared, role, sources))
+        prices = settings.effective_prices
+        found = estimate(chars, prices=prices, output_limit=output_limit(settings.generation))
+        learnt = learn(observed[role], found.calls, prices)
+        if role in prepared.batched and prices is not None and prices.batch is not None:
+            found = replace(found, cost=Cost(found.cost.usd * prices.batch, found.cost.at_least))
+            learnt = learnt and learnt.scaled(prices.batch)
+        yield RoleEstimate(role, prepared, found, learnt, no_room(role, prepared, chars))
+
+
+def refuse_unreachable(prepared: PreparedRun) -> None:
+    """Find what keeps endpoints from being reached.
+
+    Raises:
+        ConfigError: Names everything.
+    """
+    asked = [role for role, identity in prepared.draft.identity.roles.items() if identity.kind != GIVEN]
+    if faults := list(unreachable(prepared.config, asked)):
+        raise ConfigError.of(faults)
+
+
 def print_estimate(prepared: PreparedRun, resumed: Path | None = None) -> None:
     """Calls, tokens and cost of each role at the most; on stdout. Calls nothing, writes nothing.
 
@@ -41,52 +113,32 @@ def print_estimate(prepared: PreparedRun, resumed: Path | None = None) -> None:
     sources = None if resumed is None else Sources(resumed)
     more = " more" if sources else ""
     extent = prepared.draft.extent
-    estimates: dict[str, Estimate] = {}
-    costs: dict[str, Cost] = {}
-    widths: dict[str, float] = {}
-    observed = _observed(sources)
     warnings = list(forewarnings(prepared))
-    asked = [role for role, identity in prepared.draft.identity.roles.items() if identity.kind != GIVEN]
-    if faults := list(unreachable(prepared.config, asked)):
-        raise ConfigError.of(faults)
+    refuse_unreachable(prepared)
     click.echo(f"selected rows: {extent.rows}, samples: {extent.samples}, verifier repeats: {extent.verifier_repeats}")
-    for role, identity in prepared.draft.identity.roles.items():
-        if identity.kind == GIVEN:
-            continue  # given proofs are not asked for
-        settings = prepared.config.roles[role]
-        limit = output_limit(settings.generation)
-        chars = list(_prompt_chars(prepared, role, sources))
-        if (clash := no_room(role, prepared, chars)) is not None:
-            warnings.append(clash)
-        found = estimate(chars, prices=settings.effective_prices, output_limit=limit)
-        learnt = learn(observed[role], found.calls, settings.effective_prices)
-        share = settings.effective_prices.batch if settings.effective_prices is not None else None
-        if role in prepared.batched and share is not None:
-            found = replace(found, cost=Cost(found.cost.usd * share, found.cost.at_least))
-            learnt = learnt and learnt.scaled(share)
-        usage, costs[role] = found.usage, found.cost
-        if learnt is None:
-            estimates[role] = found
-        else:
-            usage, costs[role], widths[role] = learnt.usage, learnt.cost, learnt.half_width_usd
-        cost = ", no prices in the config"
-        if settings.effective_prices is not None:
-            cost = f", {costs[role] if learnt is None else shown(learnt.cost, [learnt.half_width_usd])}"
-        source = "" if learnt is None else f"; learnt from {learnt.answers:,} answers"
-        click.echo(
-            f"{role}: at most {found.calls:,}{more} calls to {settings.model!r}, about {usage.input:,} input and "
-            f"{usage.output:,} output tokens{cost}{source}"
-        )
-    total = sum(costs.values(), Cost(0.0))
-    if any(prepared.config.roles[role].effective_prices is not None for role in costs):
-        click.echo(f"in all: {shown(total, widths.values()) if len(widths) == len(costs) else total}")
-    if estimates:
+    if given_proofs(prepared):
+        click.echo(_given_found(prepared))
+    found = list(role_estimates(prepared, sources))
+    for of in found:
+        click.echo(f"{of.role}: {of.words(more)}")
+    print_total({of.role: of for of in found})
+    for warning in [*warnings, *(of.warning for of in found if of.warning is not None)]:
+        click.echo(f"warning: {warning}")
+    if benchmark_of(prepared.draft.identity.task).samples and extent.rows > 1:
+        click.echo(_expected_width(extent.rows, extent.samples))
+    click.echo("dry run: everything but keys was checked; nothing was called, nothing was written")
+
+
+def print_total(found: Mapping[str, RoleEstimate]) -> None:
+    """What all of it costs, and what that rests on; names are shown with the assumptions."""
+    total = sum((of.cost for of in found.values()), Cost(0.0))
+    widths = [of.learnt.half_width_usd for of in found.values() if of.learnt is not None]
+    if any(of.priced for of in found.values()):
+        click.echo(f"in all: {shown(total, widths) if len(widths) == len(found) else total}")
+    if estimates := {name: of.found for name, of in found.items() if of.learnt is None}:
         click.echo(assumptions(estimates))
     else:
         click.echo("learnt from the answers that are there; the range holds in 95 % of cases, were calls independent")
-    for warning in warnings:
-        click.echo(f"warning: {warning}")
-    click.echo("dry run: everything but keys was checked; nothing was called, nothing was written")
 
 
 def _observed(sources: Sources | None) -> dict[str, list[Usage]]:
@@ -137,6 +189,17 @@ def _prompt_chars(prepared: PreparedRun, role: Role, sources: Sources | None) ->
             yield assumed[row_id(row)]
 
 
+def _expected_width(problems: int, samples: int) -> str:
+    """How precise the score will be at the least, under an assumption that the sentence states."""
+    from proverbench.metrics.planning import assumed
+
+    widest = 100 * assumed(0.5, 0.5).width(problems, samples) / 2
+    return (
+        f"expected precision: about ±{widest:.1f} points at a score of 50, less near 0 and 100, if a problem's proofs "
+        "are alike to 0.5 (`proverbench plan` says more)"
+    )
+
+
 class _Answers:
     """What the run that would be resumed has; nothing without one."""
 
@@ -174,11 +237,23 @@ class _Answers:
         return self._sources.reader.judgment(self._sources.calls.call_at(offset), n_steps)
 
 
+def _given_found(prepared: PreparedRun) -> str:
+    """What the file of given proofs holds."""
+    found = given_proofs(prepared)
+    sizes = sorted(len(generation.steps) for generation in found if generation.error is None)
+    wanted = prepared.draft.extent.rows * prepared.draft.extent.samples
+    said = f"given proofs: {len(found):,} of {wanted:,}"
+    if sizes:
+        middle = sizes[len(sizes) // 2]
+        said += f", of {sizes[0]:,} to {sizes[-1]:,} steps (median {middle:,})"
+    return f"{said}; {len(found) - len(sizes):,} invalid"
+
+
 def _given_chars(prepared: PreparedRun) -> Iterator[int]:
     """The same for the verifier of proofs that were given."""
     draft = prepared.draft
     rows = {row.problem_id: row for row in draft.rows}
-    reader = ReplyReader(draft.manifest)
+    reader = reader_of(draft)
     for line in draft.lines:
         if isinstance(line, CallLine) and line.id in rows and line.sample < draft.extent.samples:
             generation = reader.generation(line)

@@ -8,11 +8,13 @@ from proverbench.ask.forewarn import forewarnings
 from proverbench.ask.parts import Options, PreparedRun
 from proverbench.ask.prepare import is_repeated, prepare_new
 from proverbench.ask.resume import prepare_resumed
+from proverbench.benchmark import benchmark_of
 from proverbench.cli.accepting import accept
 from proverbench.cli.common import EXIT_COMPLETE
 from proverbench.cli.estimate import print_estimate
 from proverbench.cli.streams import say
 from proverbench.errors import ConfigError, ProverBenchError
+from proverbench.inputs.prompt_set import PUBLISHED, prompt_set
 from proverbench.records import Role, Task
 from proverbench.run.journal import RunLock
 from proverbench.run.session import refuse_taken
@@ -41,8 +43,13 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
         given.pop("ray_address"),
         given.pop("accept_loss"),
     )
+    chosen = {role: path for role, path in prompts.items() if path is not None}
+    named, asked = given.pop("prompt_set"), benchmark_of(task).asked(meta=given.get("meta", False), given=False)
+    if named != "own" and resume is not None:
+        raise ConfigError("--prompts cannot be given with --resume: the run keeps its prompts")
     options = Options(
-        prompts={role: path for role, path in prompts.items() if path is not None},
+        prompts=prompt_set(named, [role for role in asked if role not in chosen]) | chosen,
+        published_prompts=named == PUBLISHED and not chosen,
         neutralise=False if given.pop("no_neutralise") else None,
         max_cost_usd=given.pop("max_cost"),
         **given,

@@ -129,7 +129,7 @@ class Display:
         if not got:
             return "time left unknown"
         seconds = left * (time.monotonic() - self._began) / got
-        return f"about {_duration(seconds)} left"
+        return f"about {duration(seconds)} left"
 
     def _table(self) -> "RenderableType":
         from rich.console import Group
@@ -153,7 +153,8 @@ class Display:
         return Group(table, Text(", ".join(self._words())))
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """A time in seconds, in words."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {seconds:02} s" if minutes else f"{seconds} s"

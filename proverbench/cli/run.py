@@ -14,7 +14,12 @@ from proverbench.records import Role
 @shared_options(data="problems", shipped="shipped:proverbench", repeats=8, reference_shown=True)
 @click.option("--samples", type=click.IntRange(min=1), metavar="S", help="Proofs a problem. [default: 1]")
 @click.option("--generation-prompt", type=FILE, metavar="FILE", help="Your generation prompt instead of ours.")
-@click.option("--proofs", type=FILE, metavar="FILE", help="Judge these proofs (JSONL) instead of asking a policy.")
+@click.option("--proofs", type=FILE, metavar="FILE", help="Judge these proofs (JSONL, or a folder of texts).")
+@click.option(
+    "--split",
+    type=click.Choice(["whole", "paragraphs", "lines", "tags", "json"]),
+    help="How the texts of --proofs become steps. [default: tags, the <step> elements]",
+)
 def command(**given: Any) -> int:
     """ProverBench: a policy writes S proofs per problem, a verifier judges each R times.
 

@@ -52,7 +52,26 @@ def shared_options(*, data: str, shipped: str, repeats: int, reference_shown: bo
             help=f"Show judges the reference solution. [default: {'on' if reference_shown else 'off'}]",
         ),
         click.option("--verifier-prompt", type=FILE, metavar="FILE", help="Your verifier prompt instead of ours."),
-        click.option("--protocol", metavar="NAME", help="How judges are asked and read. [default: basic-v1]"),
+        click.option(
+            "--protocol",
+            metavar="NAME|FILE",
+            help="How judges are asked and read: basic-v1, grade-0-7, score-3, process-v1, or a TOML file of yours "
+            "(docs/protocols.md). [default: basic-v1]",
+        ),
+        click.option(
+            "--accept-from",
+            type=float,
+            metavar="GRADE",
+            help="The least grade that accepts a proof. [default: the protocol's]",
+        ),
+        click.option(
+            "--prompts",
+            "prompt_set",
+            default="own",
+            show_default=True,
+            metavar="own|published|DIR",
+            help="Whose prompts: ours, the published ones (data fetch prompts), or a folder's.",
+        ),
         click.option("--no-neutralise", is_flag=True, help="Show judges the tags that stand in proofs as they are."),
         click.option("--dry-run", is_flag=True, help="Check everything, print call budget and cost; call nothing."),
         click.option("--resume", type=FILE, metavar="DIR", help="Go on with this run; asks only what is unanswered."),
@@ -63,6 +82,12 @@ def shared_options(*, data: str, shipped: str, repeats: int, reference_shown: bo
             "without batches that the provider does not know.",
         ),
         click.option("--final", is_flag=True, help="With --resume: count what is unanswered as zero; calls nothing."),
+        click.option(
+            "--looks",
+            type=click.IntRange(min=1),
+            metavar="K",
+            help="The run will be looked at K times, grown in between: verdicts then hold for all looks together.",
+        ),
         click.option(
             "--max-cost",
             type=click.FloatRange(min=0, min_open=True),

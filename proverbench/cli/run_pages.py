@@ -100,10 +100,10 @@ def scores(summary: Summary, columns: int) -> list[str]:
         cell = _number(name, (whole.metrics or {}).get(name) if whole.metrics else None, whole.metrics is not None)
         ends = shown_interval(interval)
         if whole.metrics and ends is not None:
-            cell += f" [{ends.low:.3f}, {ends.high:.3f}]{ends.mark}"
+            cell += f" [{ends.low:.3f}, {ends.high:.3f}]"
         rest = [_number(name, (shown[n].metrics or {}).get(name), shown[n].metrics is not None) for n in others]
         lines.append(name.ljust(label) + cell.ljust(wide) + "".join(part.rjust(9) for part in rest))
-    lines += footnotes((shown["all"].intervals or {}).values())
+    lines += footnotes((shown["all"].intervals or {}).items())
     if not summary.splits["all"].selected_rows:
         lines.append("this shard has no problems: there is nothing to ask or to score")
     elif not names:

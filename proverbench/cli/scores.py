@@ -58,7 +58,7 @@ def _print(summary: Summary, path: Path) -> None:
     elif any(split.metrics is None for split in shown.values()):
         console.print("A split has scores only when all its records are complete.")
     explained = {"all": shown["all"]} if narrow else shown
-    for footnote in footnotes(part for split in explained.values() for part in (split.intervals or {}).values()):
+    for footnote in footnotes(pair for split in explained.values() for pair in (split.intervals or {}).items()):
         console.print(footnote)
     for role, reasons in summary.invalid.items():
         if reasons:

@@ -163,7 +163,7 @@ class Execution:
 
     async def _ask(self, work: Callable[[], Awaitable[None]]) -> int:
         driver, signals = self._driver, self._signals
-        _spare_collector()
+        spare_collector()
         with signals:
             try:
                 await work()
@@ -260,7 +260,7 @@ class Execution:
             say(f"incomplete; go on with: {command}{more}")
 
 
-def _spare_collector() -> None:
+def spare_collector() -> None:
     """Have the garbage collector leave alone what is there when asking begins, and come less often.
 
     To look through every module's objects holds the event loop up for a tenth of a second and finds nothing; what

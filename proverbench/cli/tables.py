@@ -69,11 +69,16 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def ends(interval: Mapping[str, Any] | None, *, digits: int = 3) -> str:
-    """``[low, high]``, marked where the bootstrap is unreliable (metrics/shown.py); empty when there is none."""
+    """``[low, high]``; empty when there is none."""
     shown = shown_interval(interval)
     if shown is None:
         return ""
-    return f"[{shown.low:.{digits}f}, {shown.high:.{digits}f}]{shown.mark}"
+    return f"[{shown.low:.{digits}f}, {shown.high:.{digits}f}]"
+
+
+def p_text(p: float) -> str:
+    """A p-value in four decimals, or in powers of ten where it is smaller than they can say."""
+    return f"{p:.4f}" if p >= 0.001 else f"{p:.1e}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,12 @@ from proverbench.records import Role
 
 @click.command(cls=HandlesErrors, name="verify", context_settings={"help_option_names": ["-h", "--help"]})
 @shared_options(data="annotated proofs", shipped="shipped:verifierbench", repeats=1, reference_shown=False)
+@click.option(
+    "--correct-from",
+    type=float,
+    metavar="POINTS",
+    help="Where people gave grades: the points from which a proof is correct. [default: 6 of 7, else all]",
+)
 @click.option("--meta", is_flag=True, help="Have a meta-verifier grade each explanation.")
 @click.version_option(package_name="proverbench")
 @click.option("--meta-prompt", type=FILE, metavar="FILE", help="Your meta prompt instead of ours.")

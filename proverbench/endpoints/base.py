@@ -4,6 +4,7 @@ An :class:`Endpoint` makes **one attempt** of one call and says what came. Retri
 the choice of what to ask are others' work (``retry.py``, ``limits.py``, ``caller.py``).
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -62,6 +63,14 @@ CONNECT_ATTEMPTS = 3
 """Failures to connect at all, with nothing ever answered, after which the address is taken to be wrong."""
 
 
+STOPPED = "stopped"
+"""The kind of calls that got no further attempt because everything stops."""
+
+
+class AskedElsewhereError(asyncio.CancelledError):
+    """Who waits for a call that another run of a study asks is cancelled; the call itself is not."""
+
+
 class ConnectError(TransientError):
     """No connection came about, so nothing was asked. When that is all that ever happens, the address is wrong."""
 
@@ -95,6 +104,8 @@ class Answered:
     """Attempts made, this one included."""
     abandoned: int = 0
     """Attempts given up after waiting (timeouts); the provider may have billed them."""
+    asked_in: str | None = None
+    """The run that asked it, where another run of a study did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +119,8 @@ class Unanswered:
     abandoned: int = 0
     failed: bool = False
     """Whether no other attempt could have helped: the request itself is at fault, or what it met."""
+    asked_in: str | None = None
+    """As of :class:`Answered`."""
 
 
 Outcome = Answered | Unanswered

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from proverbench.endpoints.audit import Remarks, audit
 from proverbench.endpoints.base import (
     CONNECT_ATTEMPTS,
+    STOPPED,
     Answered,
     ConnectError,
     Endpoint,
@@ -37,8 +38,6 @@ _FIRST_OUTPUT_GUESS = 1000.0
 """Output tokens that a call is taken to cost before any answer told."""
 _GUESS_WEIGHT = 0.1
 """Of the latest answer in the running mean of output tokens."""
-STOPPED = "stopped"
-"""The kind of calls that got no further attempt because everything stops."""
 _WRONG_ADDRESS = (*range(300, 400), 404, 405)
 """Statuses that speak of the address, not of one call."""
 

@@ -7,7 +7,7 @@ maps a reset connection to a timeout. So calls go through here; the wire formats
 import os
 import socket
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import aiohttp
@@ -58,17 +58,26 @@ class Transport:
         self._proxy = proxy_for(url) if trust_env else None
         self._session: aiohttp.ClientSession | None = None
 
-    @asynccontextmanager
-    async def post(self, body: bytes) -> AsyncIterator[aiohttp.ClientResponse]:
+    def post(self, body: bytes) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         """Send one request; the response's body is still to be read, inside the block.
 
         Raises:
             TransientError: The network failed or nothing came in time (AttemptTimeoutError once sent).
             FatalEndpointError: The URL cannot work.
         """
+        return self._sent("POST", body)
+
+    def get(self, params: Mapping[str, str] | None = None) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """The same, with parameters instead of a body."""
+        return self._sent("GET", None, params)
+
+    @asynccontextmanager
+    async def _sent(
+        self, method: str, body: bytes | None, params: Mapping[str, str] | None = None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
         try:
             try:
-                sent = await self._open().post(self.url, data=body, allow_redirects=False)
+                sent = await self._open().request(method, self.url, data=body, params=params, allow_redirects=False)
             except aiohttp.ClientError:
                 raise
             except ValueError as exc:  # of the URL or a header; its text may hold the header's value

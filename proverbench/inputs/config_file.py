@@ -52,16 +52,26 @@ def load_config(path: Path | str) -> Config:
         ConfigError: Lists all faults, each with the file and the key.
     """
     path = resolve(path, "configs")
-    data, published = _read(path)
-    # The rest walks the tables by recursion and repeats names in messages.
-    unreadable = _unreadable(data)
-    if unreadable:
-        raise ConfigError.of(f"{path}: {fault}" for fault in unreadable)
-    reader = _Reader(path, published)
+    data, published = read_tables(path)
+    reader = ConfigReader(path, published)
     config = reader.config(data)
     if reader.faults:
         raise ConfigError.of(dict.fromkeys(reader.faults))
     return config
+
+
+def read_tables(path: Path) -> tuple[dict[str, Any], bool]:
+    """The tables of a file, not yet looked into, and whether it is the published evaluator's JSON.
+
+    Raises:
+        ConfigError: If it cannot be read as such tables.
+    """
+    data, published = _read(path)
+    # Who looks into them walks them by recursion and repeats names in messages.
+    unreadable = _unreadable(data)
+    if unreadable:
+        raise ConfigError.of(f"{path}: {fault}" for fault in unreadable)
+    return data, published
 
 
 def _read(path: Path) -> tuple[dict[str, Any], bool]:
@@ -148,7 +158,7 @@ def _read_json(path: Path, text: str) -> dict[str, Any]:
     return data
 
 
-class _Reader:
+class ConfigReader:
     """Turns a file's tables into models, collecting every fault on the way."""
 
     def __init__(self, path: Path, published: bool) -> None:
@@ -159,13 +169,10 @@ class _Reader:
         self._inline: list[EndpointConfig] = []
 
     def config(self, data: dict[str, Any]) -> Config:
+        """The config that these tables are, as far as they are free of faults."""
         self._refuse_credentials(data, "")
         self._refuse_unknown(data, (*ROLES, "endpoint"), "")
-        tables = data.get("endpoint", {})
-        if self._is_table(tables, "endpoint"):
-            for name, table in tables.items():
-                where = f"endpoint.{name}"
-                self._shared[name] = self._endpoint(where, name, table) if self._is_table(table, where) else None
+        self._read_endpoints(data.get("endpoint", {}))
         roles: dict[str, RoleConfig] = {}
         for name in ROLES:
             if name in data and self._is_table(data[name], name):
@@ -175,6 +182,14 @@ class _Reader:
         if not any(name in data for name in ROLES) and not self.faults:
             self.faults.append(f"{self.path}: has no [policy], [verifier] or [meta]; see docs/configs.md")
         return Config(path=self.path, roles=roles)
+
+    def _read_endpoints(self, tables: object) -> None:
+        """Those that roles may name."""
+        if self._is_table(tables, "endpoint"):
+            assert isinstance(tables, dict)
+            for name, table in tables.items():
+                where = f"endpoint.{name}"
+                self._shared[name] = self._endpoint(where, name, table) if self._is_table(table, where) else None
 
     def _fault(self, where: str, message: str) -> None:
         self.faults.append(f"{self.path}: {_place(where)} {message}")

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -19,6 +19,8 @@ import msgspec
 from proverbench.benchmark import Benchmark
 from proverbench.errors import DataError, InvalidReply
 from proverbench.inputs.graded import graded_annotation, read_grade
+from proverbench.inputs.splitting import Split, Unsplittable, split_proof
+from proverbench.inputs.tables import plain_tex, read_text
 from proverbench.protocols.basic_v1 import parse_steps
 from proverbench.records import Annotation, Problem, Proof
 from proverbench.selection import EVERYTHING, parse_shard, shard_of
@@ -79,15 +81,24 @@ def derive_proof_id(problem_id: str, steps: list[str]) -> str:
     return "amb-v-" + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def load_rows(benchmark: Benchmark, path: Path | str) -> "Dataset[Problem] | Dataset[Proof]":
+def load_rows(
+    benchmark: Benchmark, path: Path | str, *, correct_from: float | None = None
+) -> "Dataset[Problem] | Dataset[Proof]":
     """The input rows of a benchmark, from a file.
+
+    Args:
+        benchmark: Which.
+        path: The file.
+        correct_from: As :func:`load_proofs` takes it; problems have no grades.
 
     Raises:
         DataError: Lists every fault of the file.
     """
-    loaders: Mapping[type[Problem], Callable[[Path | str], Dataset[Problem] | Dataset[Proof]]]
-    loaders = {Problem: load_problems, Proof: load_proofs}
-    return loaders[benchmark.row](path)
+    if benchmark.row is Proof:
+        return load_proofs(path, correct_from=correct_from)
+    if correct_from is not None:
+        raise DataError(f"--correct-from {correct_from:g} is about proofs that people graded; {path} has problems")
+    return load_problems(path)
 
 
 def load_problems(path: Path | str) -> Dataset[Problem]:
@@ -184,6 +195,8 @@ class GivenProof:
     steps: list[str]
     text: str | None = None
     """What the steps were read from; None when the file gave them as a list."""
+    as_reply: bool = False
+    """Whether ``text`` is read as a model's reply is, by its ``<step>`` elements."""
     reason: str | None = None
     """Why ``text`` is an invalid generation (it then scores 0 and is not judged), else None."""
 
@@ -204,24 +217,28 @@ class GivenProofs:
         return 1 + max(sample for _, sample in self.proofs)
 
 
-def load_given_proofs(path: Path | str, problems: Iterable[Problem]) -> GivenProofs:
-    """Read proofs that exist already: JSONL of ``problem_id``, ``sample``, and ``steps`` or ``text``.
+def load_given_proofs(path: Path | str, problems: Iterable[Problem], *, split: Split | None = None) -> GivenProofs:
+    """Read proofs that exist already: JSONL of ``problem_id``, ``sample``, and ``steps`` or ``text``; or plain texts.
 
     Args:
-        path: The file. A ``text`` is read as a reply is: after the reasoning, its ``<step>`` elements.
+        path: The file. A ``text`` is read as a reply is: after the reasoning, its ``<step>`` elements. Or a folder of
+            ``.tex``, ``.md`` and ``.txt`` files, each named by its problem's id, with ``.SAMPLE`` after it if not 0.
         problems: Every problem that may be named, also those a run does not select.
+        split: How a text becomes steps instead.
 
     Raises:
         DataError: Lists every fault of the file, each with its line and field.
     """
     path = Path(path)
-    lines = _Lines(path)
     known = {problem.problem_id for problem in problems}
+    if path.is_dir():
+        return _folder_of_proofs(path, known, split)
+    lines = _Lines(path)
     proofs: dict[tuple[str, int], GivenProof] = {}
     first_line: dict[tuple[str, int], int] = {}
     faults = []
     for row in lines:
-        proof = _given_proof(row, known)
+        proof = _given_proof(row, known, split)
         if proof is not None:
             key = (proof.problem_id, proof.sample)
             if first_line.setdefault(key, row.line) != row.line:
@@ -238,7 +255,42 @@ def load_given_proofs(path: Path | str, problems: Iterable[Problem]) -> GivenPro
     return GivenProofs(path, proofs, lines.sha256)
 
 
-def _given_proof(row: "_Row", known: set[str]) -> GivenProof | None:
+def _folder_of_proofs(folder: Path, known: set[str], split: Split | None) -> GivenProofs:
+    """Proofs that are texts, a file each."""
+    files = sorted(file for file in folder.iterdir() if file.suffix in (".tex", ".md", ".txt") and file.is_file())
+    faults = [] if files else [f"{folder}: holds no .tex, .md or .txt file; wanted PROBLEM_ID.txt, PROBLEM_ID.1.txt, …"]
+    proofs: dict[tuple[str, int], GivenProof] = {}
+    digest = hashlib.sha256()
+    for file in files:
+        stem, _, number = file.stem.rpartition(".")
+        name, sample = (file.stem, 0) if file.stem in known or not number.isdecimal() else (stem, int(number))
+        if name not in known:
+            faults.append(f"{file}: {name!r} is no problem of the data file; wanted PROBLEM_ID or PROBLEM_ID.SAMPLE")
+            continue
+        if (name, sample) in proofs:
+            faults.append(f"{file}: is a second text of {name!r}, sample {sample}")
+        text = plain_tex(read_text(file)) if file.suffix == ".tex" else read_text(file)
+        digest.update(f"{file.name}\0{text}\0".encode())
+        proofs[name, sample] = _read_given(name, sample, text, split)
+    if faults:
+        raise DataError.of(faults)
+    return GivenProofs(folder, proofs, digest.hexdigest())
+
+
+def _read_given(problem_id: str, sample: int, text: str, split: Split | None) -> GivenProof:
+    """A proof that was given as a text."""
+    if split is not None and split != "tags":
+        try:
+            return GivenProof(problem_id, sample, split_proof(text, split), text)
+        except Unsplittable:
+            return GivenProof(problem_id, sample, [], text, reason="no_proof_steps")
+    try:
+        return GivenProof(problem_id, sample, parse_steps(text), text, as_reply=True)
+    except InvalidReply as exc:
+        return GivenProof(problem_id, sample, [], text, as_reply=True, reason=exc.reason)
+
+
+def _given_proof(row: "_Row", known: set[str], split: Split | None) -> GivenProof | None:
     problem_id = row.text("problem_id", blank=False, wanted="the id of a problem of the data file")
     if problem_id is not None and problem_id not in known:
         row.fault("problem_id", problem_id, "the id of a problem of the data file")
@@ -248,18 +300,13 @@ def _given_proof(row: "_Row", known: set[str]) -> GivenProof | None:
     if ("steps" in row.data) == ("text" in row.data):
         row.fault("steps", row.data.get("steps", _ABSENT), "either steps or text, and not both")
         return None
-    steps, text, reason = None, None, None
-    if "steps" in row.data:
-        steps = _steps(row, row.data["steps"])
-    else:
-        text = row.text("text")
-        try:
-            steps = parse_steps(text) if text is not None else None
-        except InvalidReply as exc:
-            steps, reason = [], exc.reason
-    if row.faults or problem_id is None or steps is None:
+    steps = _steps(row, row.data["steps"]) if "steps" in row.data else None
+    text = row.text("text") if "text" in row.data else None
+    if row.faults or problem_id is None:
         return None
-    return GivenProof(problem_id, sample, steps, text, reason)
+    if text is not None:
+        return _read_given(problem_id, sample, text, split)
+    return None if steps is None else GivenProof(problem_id, sample, steps)
 
 
 def looks_like_proofs(path: Path | str) -> bool:
@@ -424,8 +471,8 @@ def _proof(row: _Row, correct_from: float | None = None) -> Proof | None:
     fields = _common(row)
     steps = _steps(row, row.data.get("steps", _ABSENT))
     graded = read_grade(row)
-    if graded is not None and not any(name in row.data for name in ("annotation", "first_fatal_error_step")):
-        annotation: Annotation | None = graded_annotation(graded, correct_from)
+    if graded is not None and _names_no_label(row.data):
+        annotation: Annotation | None = _graded(row, graded_annotation(graded, correct_from))
     else:
         annotation = _annotation(row, len(steps) if steps is not None else None)
     correct = first_error = None
@@ -482,14 +529,39 @@ def _annotation(row: _Row, n_steps: int | None) -> Annotation | None:
     else:
         fatal = row.index(f"{prefix}first_fatal_error_step", data.get("first_fatal_error_step", _ABSENT), n_steps)
         recoverable = _recoverable(row, f"{prefix}recoverable_error_steps", data, n_steps)
-    texts = {
-        name: row.text(name, default="", null=name != "reviewer_comment", data=data, shown_as=prefix + name)
-        for name in ("reviewer_comment", "first_error_reason", "remark")
-    }
+    texts = _annotation_texts(row, data, prefix)
     if len(row.faults) > before or recoverable is None:
         return None
     verdict = data["verdict"] if unlocated else msgspec.UNSET
-    return Annotation(fatal, recoverable, **{name: text or "" for name, text in texts.items()}, verdict=verdict)
+    return Annotation(fatal, recoverable, **texts, verdict=verdict)
+
+
+_TEXTS = ("reviewer_comment", "first_error_reason", "remark")
+
+
+def _names_no_label(data: dict[str, Any]) -> bool:
+    """Whether a row's annotation, if it has one, holds texts alone."""
+    if "annotation" not in data:
+        return "first_fatal_error_step" not in data
+    return isinstance(data["annotation"], dict) and not set(data["annotation"]) - set(_TEXTS)
+
+
+def _graded(row: _Row, annotation: Annotation) -> Annotation | None:
+    """The label of a proof that was only graded, with what people wrote about it."""
+    data = row.data.get("annotation")
+    if data is None:
+        return annotation
+    before = len(row.faults)
+    texts = _annotation_texts(row, data, "annotation.")
+    return None if len(row.faults) > before else msgspec.structs.replace(annotation, **texts)
+
+
+def _annotation_texts(row: _Row, data: dict[str, Any], prefix: str) -> dict[str, str]:
+    texts = {
+        name: row.text(name, default="", null=name != "reviewer_comment", data=data, shown_as=prefix + name)
+        for name in _TEXTS
+    }
+    return {name: text or "" for name, text in texts.items()}
 
 
 def _check_unlocated(row: _Row, data: dict[str, Any], prefix: str) -> None:

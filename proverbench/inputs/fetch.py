@@ -1,29 +1,29 @@
 """The published data files, fetched at their pinned revision: resumed after a break, checked by SHA-256.
 
+They come from the hub by its own library (hub.py), or from a plain web server or a folder that holds them.
+
 What is not the pinned file never stands under its name: bytes go to ``NAME.part``, which becomes ``NAME`` only when
 its hash is right, and is deleted when it is wrong.
 """
 
 import hashlib
 import http.client
-import os
 import shutil
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
+from proverbench.benchmark import BENCHMARKS
 from proverbench.errors import DataError, EndpointError, TransientError
+from proverbench.inputs.hub import hub_address, hub_file
 
 REPOSITORY = "debouter/AdvancedMathBench"
 REVISION = "80abe34097edf2531e3d5b07337c4cc0710bfb24"
-OFFICIAL_HOST = "huggingface.co"
-OFFICIAL = f"https://{OFFICIAL_HOST}/datasets/{REPOSITORY}/resolve/{REVISION}"
-TOKEN_VARIABLE = "HF_TOKEN"
 
 _TIMEOUT_S = 60.0
 _ATTEMPTS = 6
@@ -57,12 +57,12 @@ PINNED = {
         PinnedFile(
             "proverbench",
             "data/proverbench/test.jsonl",
-            "a71e670987a97ca8863f5fcd137e1d289ed6f7bad8456dfbcbcb03049e2a6b81",
+            BENCHMARKS["prover"].published_sha256,
         ),
         PinnedFile(
             "verifierbench",
             "data/verifierbench/test.jsonl",
-            "59997ab90eec9adce7f22fc395e610a04e247864b51a26f3683b98b194b056b6",
+            BENCHMARKS["verifier"].published_sha256,
         ),
     )
 }
@@ -72,8 +72,7 @@ def fetch(
     file: PinnedFile,
     folder: Path,
     *,
-    source: str = OFFICIAL,
-    environ: Mapping[str, str] = os.environ,
+    source: str | None = None,
     progress: Progress | None = None,
     wait_s: float = 1.0,
 ) -> tuple[Path, bool]:
@@ -82,15 +81,16 @@ def fetch(
     Args:
         file: Which.
         folder: Where it goes; made if absent.
-        source: The dataset's address at some revision, a mirror of it, or a local folder that holds the files.
-        environ: Where the token comes from; it is sent to the official host only.
-        progress: Told how far it is.
+        source: A web server's address below which the dataset's files are, or a local folder that holds them; None:
+            the hub.
+        progress: Told how far it is, but for the hub, whose library shows it.
         wait_s: First wait between two attempts; later ones are longer.
 
     Returns:
         The file's path, and whether it was fetched (False: it was there already).
 
     Raises:
+        ConfigError: If the hub's library is missing.
         DataError: If the source does not have the pinned file, or another file stands under its name.
         EndpointError: If the source could not be read to the end; what came is kept for the next try.
     """
@@ -102,16 +102,20 @@ def fetch(
     part = target.with_name(target.name + ".part")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        resumed = part.exists()
-        _get(file, part, source, environ, progress, wait_s)
-        if resumed and _sha256(part) != file.sha256:  # the earlier part may have been of something else
-            part.unlink()
-            _get(file, part, source, environ, progress, wait_s)
+        if source is None:
+            _from_hub(file, part)
+        else:
+            resumed = part.exists()
+            _get(file, part, source, progress, wait_s)
+            if resumed and _sha256(part) != file.sha256:  # the earlier part may have been of something else
+                part.unlink()
+                _get(file, part, source, progress, wait_s)
         found = _sha256(part)
         if found != file.sha256:
             part.unlink()
             raise DataError(
-                f"{source}: {file.path} has SHA-256 {found}; wanted {file.sha256}. Nothing was kept; try another source"
+                f"{source or hub_address()}: {file.path} has SHA-256 {found}; wanted {file.sha256}. Nothing was kept; "
+                "try another source"
             )
         part.replace(target)
     except OSError as exc:
@@ -119,21 +123,37 @@ def fetch(
     return target, True
 
 
-def _get(
-    file: PinnedFile, part: Path, source: str, environ: Mapping[str, str], progress: Progress | None, wait_s: float
-) -> None:
+def _from_hub(file: PinnedFile, part: Path) -> None:
+    """Put the hub's file under ``part``; what the cache holds is fetched anew if it is another."""
+    cached = hub_file(REPOSITORY, file.path, REVISION)
+    if _sha256(cached) != file.sha256:
+        cached = hub_file(REPOSITORY, file.path, REVISION, anew=True)
+    shutil.copyfile(cached, part)
+
+
+def _get(file: PinnedFile, part: Path, source: str, progress: Progress | None, wait_s: float) -> None:
     if not source.lower().startswith(("http://", "https://")):
         shutil.copyfile(_local(file, Path(source)), part)
         return
-    url = f"{source.rstrip('/')}/{file.path}"
-    _refuse_credentials(source)
+    download(f"{source.rstrip('/')}/{file.path}", part, progress=progress, wait_s=wait_s)
+
+
+def download(url: str, part: Path, *, progress: Progress | None = None, wait_s: float = 1.0) -> None:
+    """Get a file of a plain web server, going on where ``part`` ends; no token is sent.
+
+    Raises:
+        DataError: If the address holds a password, or the disk is full.
+        EndpointError: If it could not be read to the end; what came is kept.
+    """
+    if "@" in urlsplit(url).netloc:
+        raise DataError("--from holds a user or password; give the plain address")
     retrying = Retrying(
         stop=stop_after_attempt(_ATTEMPTS),
         wait=wait_random_exponential(multiplier=wait_s, max=30),
         retry=retry_if_exception_type(TransientError),
         retry_error_callback=_last_error,
     )
-    retrying(_attempt, url, part, _headers(url, environ), progress)
+    retrying(_attempt, url, part, progress)
 
 
 def _last_error(state: RetryCallState) -> None:
@@ -149,25 +169,11 @@ def _local(file: PinnedFile, folder: Path) -> Path:
     raise DataError(f"{folder}: has none of {', '.join(str(path.relative_to(folder)) for path in candidates)}")
 
 
-def _refuse_credentials(source: str) -> None:
-    if "@" in urlsplit(source).netloc:
-        raise DataError(f"--from holds a user or password; a token for {OFFICIAL_HOST} goes into {TOKEN_VARIABLE}")
-
-
-def _headers(url: str, environ: Mapping[str, str]) -> dict[str, str]:
-    parts = urlsplit(url)
-    token = environ.get(TOKEN_VARIABLE, "").strip()
-    official = parts.scheme == "https" and parts.hostname == OFFICIAL_HOST
-    return {"Authorization": f"Bearer {token}"} if official and token else {}
-
-
-def _attempt(url: str, part: Path, headers: Mapping[str, str], progress: Progress | None) -> None:
+def _attempt(url: str, part: Path, progress: Progress | None) -> None:
     """One request: the rest of the file, appended to what is there."""
     have = part.stat().st_size if part.exists() else 0
     # The identity encoding keeps the byte counts of Range and of the file the same.
     request = urllib.request.Request(url, headers={"Accept-Encoding": "identity"})
-    for name, value in headers.items():
-        request.add_unredirected_header(name, value)  # a redirect may lead to another host
     if have:
         request.add_header("Range", f"bytes={have}-")
     try:
@@ -217,8 +223,6 @@ def _refused(exc: urllib.error.HTTPError, url: str, part: Path) -> None:
     message = f"{_shown(url)}: HTTP {exc.code} {exc.reason}"
     if exc.code in _TEMPORARY:
         raise TransientError(f"{message}; run it again later", kind=f"http_{exc.code}", status=exc.code) from exc
-    if exc.code in (401, 403):
-        message += f"; if the files need a token, put one in {TOKEN_VARIABLE} (it is sent to {OFFICIAL_HOST} only)"
     raise EndpointError(f"{message}; another source: --from URL-or-folder", kind=f"http_{exc.code}", status=exc.code)
 
 

@@ -5,17 +5,17 @@ Every faulty row is named; no label or grade is invented, and what is left out i
 
 import contextlib
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from proverbench.errors import DataError
+from proverbench.inputs.imported import FIRST_ERROR_IS_FATAL, UNLOCATED, Imported, with_ids
 from proverbench.inputs.mapping import FileMapping, Graders, Sheet, Taken
-from proverbench.inputs.splitting import Unsplittable, split_proof
-from proverbench.inputs.tables import SUFFIXES, TableRow, read_rows
+from proverbench.inputs.splitting import SPLITS, Split, Unsplittable, split_proof
+from proverbench.inputs.tables import SUFFIXES, TableRow, read_rows, table_files
 
 _DASHES = ("", "-", "–", "—", "−")
 """What people write where they gave no grade."""
@@ -23,16 +23,6 @@ _GRADE = re.compile(r"(?P<value>[+-]?\d+(?:[.,]\d+)?)\s*(?:(?:/|out\s+of)\s*(?P<
 _PATH_PART = re.compile(r"(\^)\.|([^.\[\]^]+)|(\[\])|\[(\d+)\]")
 _CORRECT = ("correct", "true", "yes", "valid", "1", "1.0")
 _INCORRECT = ("incorrect", "false", "no", "invalid", "wrong", "0", "0.0")
-
-
-@dataclass
-class Mapped:
-    """What a mapping made of files."""
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    """In our schema, as JSON would hold them."""
-    left_out: Counter[str] = field(default_factory=Counter)
-    """Why rows were left out → how many."""
 
 
 class _Faulty(Exception):  # noqa: N818 - never leaves this module
@@ -43,13 +33,17 @@ class _NoGrade(Exception):  # noqa: N818 - never leaves this module
     """A row has no grade."""
 
 
-def apply_mapping(mapping: FileMapping, source: Path, *, all_agree: bool = False) -> Mapped:
+class _NoProof(Exception):  # noqa: N818 - never leaves this module
+    """A row has no proof, and need not have one."""
+
+
+def apply_mapping(mapping: FileMapping, source: Path, *, split: Split | None = None) -> Imported:
     """Read files by their description.
 
     Args:
         mapping: The description.
         source: The file, or the folder that holds the files.
-        all_agree: Whether proofs whose graders differ are left out.
+        split: How a proof's text becomes steps, instead of as the description says.
 
     Returns:
         Rows of problems, or of proofs where the mapping has proofs.
@@ -57,7 +51,9 @@ def apply_mapping(mapping: FileMapping, source: Path, *, all_agree: bool = False
     Raises:
         DataError: Lists every row that does not fit.
     """
-    mapped, faults = Mapped(), []
+    if split is not None:
+        mapping = mapping.model_copy(update={"split": split})
+    imported, faults = Imported(), []
     long = mapping.graders is not None and mapping.graders.layout == "long"
     proofs: dict[object, dict[str, Any]] = {}
     folder = source if source.is_dir() else source.parent
@@ -66,6 +62,9 @@ def apply_mapping(mapping: FileMapping, source: Path, *, all_agree: bool = False
             built = _build(mapping, row, folder)
         except _Faulty as exc:
             faults.append(str(exc))
+            continue
+        except _NoProof:
+            imported.left_out["have no proof"] += 1
             continue
         proof = (built.get("problem_id", built["problem"]), built.get("policy"), *built.get("steps", ()))
         key = proof if long else number
@@ -76,13 +75,29 @@ def apply_mapping(mapping: FileMapping, source: Path, *, all_agree: bool = False
     if faults:
         raise DataError.of(faults)
     for built in proofs.values():
-        _finish(mapping, built, mapped, all_agree)
-    if not mapped.rows:
-        raise DataError(f"{source}: no row can be used" + "".join(f"; {n} {why}" for why, n in mapped.left_out.items()))
-    return mapped
+        _finish(mapping, built, imported)
+    if not imported.rows:
+        left = "".join(f"; {n} {why}" for why, n in imported.left_out.items())
+        raise DataError(f"{source}: no row can be used{left}")
+    if "proof" in mapping.fields:
+        imported.notes += _notes(mapping, imported)
+    return imported
 
 
-def _finish(mapping: FileMapping, built: dict[str, Any], mapped: Mapped, all_agree: bool) -> None:
+def _notes(mapping: FileMapping, imported: Imported) -> Iterator[str]:
+    """What was decided on the way."""
+    if "first_error" in mapping.fields:
+        yield FIRST_ERROR_IS_FATAL
+    else:
+        yield UNLOCATED
+    yield f"Where a proof is a text: {SPLITS[_split_of(mapping)]}"
+
+
+def _split_of(mapping: FileMapping) -> Split:
+    return mapping.split or ("tags" if "first_error" in mapping.fields else "paragraphs")
+
+
+def _finish(mapping: FileMapping, built: dict[str, Any], imported: Imported) -> None:
     """Take in a built row: its grade is the exact mean of its graders' unless it has one of its own."""
     grades = built.get("grades")
     if grades is not None:
@@ -92,23 +107,28 @@ def _finish(mapping: FileMapping, built: dict[str, Any], mapped: Mapped, all_agr
             total = sum((Fraction(given["grade"]) for given in grades), Fraction(0))
             built.setdefault("grade", _number(total / len(grades)))
     expects_grade = mapping.graders is not None or "grade" in mapping.fields
-    if "steps" in built and expects_grade and built.get("grade") is None:
-        mapped.left_out["have no grade"] += 1
-    elif all_agree and grades and len({g["grade"] for g in grades}) > 1:
-        mapped.left_out["have graders who differ"] += 1
-    else:
-        mapped.rows.append(built)
+    labelled = built.get("grade") is not None or "first_error" in mapping.fields or "verdict" in mapping.fields
+    if "steps" in built and expects_grade and not labelled:
+        imported.left_out["have no grade"] += 1
+        return
+    if built.get("grade") is None:
+        built.pop("max_grade", None)
+    imported.rows.append(with_ids(built))
 
 
 def _source_rows(mapping: FileMapping, source: Path) -> Iterator["_Nested"]:
     if source.is_dir():
         pattern = mapping.files
-        files = sorted(
-            file for file in (source.glob(pattern) if pattern else source.rglob("*"))
-            if file.is_file() and (pattern or file.suffix in SUFFIXES[mapping.format])
-        )  # fmt: skip
+        if pattern is None and mapping.format is None:
+            files = table_files(source)
+        else:
+            endings = SUFFIXES[mapping.format] if mapping.format else ()
+            files = sorted(
+                file for file in (source.glob(pattern) if pattern else source.rglob("*"))
+                if file.is_file() and (pattern or file.suffix in endings)
+            )  # fmt: skip
         if not files:
-            wanted = pattern or " or ".join("*" + suffix for suffix in SUFFIXES[mapping.format])
+            wanted = pattern or " or ".join("*" + suffix for suffix in endings)
             raise DataError(f"{source}: holds no file {wanted}")
     else:
         files = [source]
@@ -211,16 +231,18 @@ def _build(mapping: FileMapping, nested: _Nested, folder: Path) -> dict[str, Any
         built["steps"] = _steps(mapping, nested, built, folder)
         _label(mapping, nested, built, folder)
         _grades(mapping, nested, built)
-    comment, remark = built.pop("comment", None), built.pop("remark", None)
-    if "annotation" in built:
-        built["annotation"] |= {"reviewer_comment": comment or "", "remark": remark or ""}
+    said = {"reviewer_comment": built.pop("comment", ""), "remark": built.pop("remark", "")}
+    if "steps" in built and ("annotation" in built or any(said.values())):
+        built["annotation"] = built.get("annotation", {}) | {name: text for name, text in said.items() if text}
     return built
 
 
-def _value(nested: _Nested, name: str, path: str) -> Any:
+def _value(nested: _Nested, name: str, path: str, *, optional: bool = False) -> Any:
     try:
         return nested.look(path)
     except (KeyError, IndexError, TypeError):
+        if optional:
+            return None
         there = ", ".join(map(repr, nested.row.data))
         raise _Faulty(f"{nested.row.where}: field {name}: found no {path!r}; there is {there}") from None
 
@@ -233,14 +255,17 @@ def _text(nested: _Nested, name: str, taken: Taken, built: Mapping[str, Any], fo
         (row,) = read_rows(file, "tex" if file.suffix == ".tex" else "txt")
         return str(row.data["text"])
     paths = (taken.from_,) if isinstance(taken.from_, str) else taken.from_
-    texts = [taken.join.join(_plain(item) for item in _listed(_value(nested, name, path))) for path in paths]
+    found = [_value(nested, name, path, optional=taken.optional) for path in paths]
+    texts = [taken.join.join(_plain(item) for item in _listed(value)) for value in found]
     text = taken.join.join(text for text in texts if text)
-    if taken.pattern is None:
-        return text
-    match = re.search(taken.pattern, text)
-    if match is None:
-        raise _Faulty(f"{nested.row.where}: field {name}: found {_short(text)}; wanted what {taken.pattern!r} matches")
-    return str(match["value"])
+    if taken.pattern is not None and (text or not taken.optional):
+        match = re.search(taken.pattern, text)
+        if match is None:
+            wanted = f"wanted what {taken.pattern!r} matches"
+            raise _Faulty(f"{nested.row.where}: field {name}: found {_short(text)}; {wanted}")
+        text = str(match["value"])
+    text = {word.lower(): meant for word, meant in taken.values.items()}.get(text.strip().lower(), text)
+    return taken.prefix + text if text else text
 
 
 def _listed(value: Any) -> list[Any]:
@@ -259,7 +284,7 @@ def _short(value: object) -> str:
 def _steps(mapping: FileMapping, nested: _Nested, built: Mapping[str, Any], folder: Path) -> list[str]:
     taken = mapping.fields["proof"]
     if isinstance(taken.from_, str) and taken.pattern is None:
-        value = _value(nested, "proof", taken.from_)
+        value = _value(nested, "proof", taken.from_, optional=taken.optional)
         if isinstance(value, list):
             steps = [item for item in value if isinstance(item, str) and item.strip()]
             if not steps or len(steps) < len(value):
@@ -268,9 +293,10 @@ def _steps(mapping: FileMapping, nested: _Nested, built: Mapping[str, Any], fold
                 )
             return steps
     text = _text(nested, "proof", taken, built, folder)
-    located = "first_error" in mapping.fields
+    if taken.optional and not text.strip():
+        raise _NoProof
     try:
-        return split_proof(text, mapping.split or ("tags" if located else "paragraphs"))
+        return split_proof(text, _split_of(mapping))
     except Unsplittable as exc:
         raise _Faulty(f"{nested.row.where}: field proof: found {_short(text)}; wanted {exc}") from exc
 
@@ -299,7 +325,8 @@ def _grades(mapping: FileMapping, nested: _Nested, built: dict[str, Any]) -> Non
     if taken is not None:
         pattern = re.compile(taken.pattern) if taken.pattern else _GRADE
         paths = (taken.from_,) if isinstance(taken.from_, str) else taken.from_
-        value = taken.value if taken.value is not None else _value(nested, "grade", paths[0])
+        given = taken.value
+        value = _value(nested, "grade", paths[0], optional=taken.optional) if given is None else given
         with contextlib.suppress(_NoGrade):
             built["grade"] = _grade(mapping, nested, built, value, "grade", pattern)
     if mapping.graders is None:
@@ -314,12 +341,15 @@ def _grades(mapping: FileMapping, nested: _Nested, built: dict[str, Any]) -> Non
 
 
 def _given_grades(graders: Graders, nested: _Nested) -> Iterable[tuple[str, Any, str]]:
-    def text(path: str | None) -> str:
-        return "" if path is None else _plain(_value(nested, "comment", path) or "").strip()
+    def text(path: str | None, *, optional: bool = False) -> str:
+        if path is None:
+            return ""
+        return "\n\n".join(map(_plain, _listed(_value(nested, "comment", path, optional=optional)))).strip()
 
     if graders.layout == "wide":
         for name, columns in graders.columns.items():
-            yield name, _value(nested, "grade", columns.grade), text(columns.comment)
+            grade = _value(nested, "grade", columns.grade, optional=columns.optional)
+            yield name, grade, text(columns.comment, optional=columns.optional)
         return
     assert graders.name is not None
     assert graders.grade is not None
@@ -365,9 +395,9 @@ def _grade(
 
 
 def _whole(nested: _Nested, name: str, text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,9}", text) or not int(text):
+    if not re.fullmatch(r"[0-9]{1,9}(\.0+)?", text) or not float(text):
         raise _Faulty(f"{nested.row.where}: field {name}: found {_short(text)}; wanted a positive integer")
-    return int(text)
+    return int(float(text))
 
 
 def _number(value: Fraction) -> int | float:

@@ -34,6 +34,12 @@ class Taken(BaseModel):
     """Instead of a column: the text of this file, in which ``{FIELD}`` stands for another field."""
     value: str | int | float | None = None
     """Instead of a column: the same for every row."""
+    values: Mapping[str, str] = {}
+    """What words mean, any case: ``values = {good = "correct"}``; other words stay."""
+    prefix: str = ""
+    """What is put before a text that is not empty."""
+    optional: bool = False
+    """Whether a row, or the file, may lack it; a row without its proof is then left out, and counted."""
 
 
 def _as_taken(given: object) -> object:
@@ -49,6 +55,8 @@ class Wide(BaseModel):
     model_config = _TABLE
     grade: str
     comment: str | None = None
+    optional: bool = False
+    """Whether the file may lack these columns."""
 
 
 class Graders(BaseModel):
@@ -80,7 +88,8 @@ class FileMapping(BaseModel):
     """A description of files."""
 
     model_config = _TABLE
-    format: Literal["csv", "jsonl", "json", "parquet", "tex", "md", "txt"]
+    format: Literal["csv", "jsonl", "json", "parquet", "tex", "md", "txt"] | None = None
+    """By default that of the file's ending, among the first four."""
     files: str | None = None
     """A glob inside the given folder; by default every file of the format."""
     delimiter: str | None = None
@@ -102,8 +111,17 @@ def load_mapping(path: Path) -> FileMapping:
     Raises:
         ConfigError: Lists every fault of the file.
     """
+    return mapping_of(read_text(path), str(path))
+
+
+def mapping_of(text: str, path: str) -> FileMapping:
+    """A description from its text; ``path`` is for messages.
+
+    Raises:
+        ConfigError: Lists every fault of the file.
+    """
     try:
-        content = tomllib.loads(read_text(path))
+        content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as exc:
         raise ConfigError(f"{path}: is not TOML: {exc}") from None
     try:

@@ -9,7 +9,7 @@ from proverbench.protocols.basic_v1 import parse_steps
 
 Split = Literal["whole", "paragraphs", "lines", "tags", "json"]
 
-SPLITS: dict[str, str] = {
+SPLITS: dict[Split, str] = {
     "whole": "The whole proof is one step.",
     "paragraphs": "A step is a paragraph of the proof: what stands between empty lines.",
     "lines": "A step is a line of the proof that is not empty.",
@@ -23,7 +23,7 @@ class Unsplittable(Exception):  # noqa: N818 - always turned into a fault of its
     """A text that cannot be split so; the argument says what was wanted."""
 
 
-def split_proof(text: str, split: str) -> list[str]:
+def split_proof(text: str, split: Split) -> list[str]:
     """The steps of a proof, at least one, none of them empty.
 
     Args:

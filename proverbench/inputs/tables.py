@@ -24,6 +24,11 @@ SUFFIXES: dict[str, tuple[str, ...]] = {
 }
 """Format → the file names it goes by."""
 
+TABLES = ("csv", "jsonl", "json", "parquet")
+"""Formats that hold many rows in a file; a file of another ending is read as JSON."""
+
+_ABOUT = ("dataset_info.json", "dataset_infos.json")
+"""Files of a Hub folder that hold no rows."""
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _BODY = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.DOTALL)
 _ENVIRONMENT = re.compile(
@@ -45,23 +50,55 @@ class TableRow(NamedTuple):
         return f"{self.path}: {self.place}" if self.place else str(self.path)
 
 
-def read_rows(path: Path, form: str, *, delimiter: str | None = None) -> Iterator[TableRow]:
+def table_files(source: Path) -> list[Path]:
+    """The file, or the tables of a folder and the folders in it, by name.
+
+    Raises:
+        DataError: If a folder holds none.
+    """
+    if not source.is_dir():
+        return [source]
+    endings = [ending for form in TABLES for ending in SUFFIXES[form]]
+    files = sorted(file for file in source.rglob("*") if file.suffix in endings and file.is_file())
+    files = [file for file in files if file.name not in _ABOUT]
+    if not files:
+        raise DataError(f"{source}: holds no {', '.join(endings[:-1])} or {endings[-1]} file")
+    return files
+
+
+def format_of(path: Path) -> str:
+    """The format of a table, by its name's ending; JSON if that says nothing."""
+    return next((form for form in TABLES if path.suffix in SUFFIXES[form]), "json")
+
+
+def read_rows(path: Path, form: str | None = None, *, delimiter: str | None = None) -> Iterator[TableRow]:
     """The rows of one file.
 
     Args:
         path: The file.
-        form: A key of :data:`SUFFIXES`. A text is one row: ``file``, ``name`` (without its ending) and ``text``.
+        form: A key of :data:`SUFFIXES`; None: by the file's ending. A text is one row: ``file``, ``name`` (without its
+            ending) and ``text``.
         delimiter: Of a CSV; found from the header line if None.
 
     Raises:
-        DataError: If it cannot be read as that; names the line.
+        DataError: If it cannot be read as that; names the line. Also of OpenCompass's VerifierBench.
     """
+    form = form or format_of(path)
     if form == "csv":
-        return _csv_rows(path, delimiter)
-    if form == "parquet":
-        return _parquet_rows(path)
-    readers: dict[str, Callable[[Path, str], Iterator[TableRow]]] = {"jsonl": _json_lines, "json": _json_document}
-    return readers.get(form, _text_row)(path, read_text(path))
+        rows = _csv_rows(path, delimiter)
+    elif form == "parquet":
+        rows = _parquet_rows(path)
+    else:
+        readers: dict[str, Callable[[Path, str], Iterator[TableRow]]] = {"jsonl": _json_lines, "json": _json_document}
+        rows = readers.get(form, _text_row)(path, read_text(path))
+    for row in rows:
+        if "gold_answer" in row.data and "llm_response" in row.data:
+            raise DataError(
+                f"{row.where}: has gold_answer and llm_response: this is OpenCompass's VerifierBench "
+                "(CompassVerifier), which compares final answers and has no proofs to judge; it shares only the name "
+                "with ours"
+            )
+        yield row
 
 
 def read_text(path: Path) -> str:

@@ -7,16 +7,18 @@ and are left out and counted; they are not disagreements here, because the score
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from proverbench.metrics.arrays import ACCEPTS, INVALID, UNLOCATED, JudgmentArrays
-from proverbench.metrics.rates import Floats, sums_by_problem
-from proverbench.metrics.uncertainty import RESAMPLES, SEED, bootstrap_interval, resample_weights, significant
+from proverbench.metrics.chance import Chance, cohen_chance, gwet_chance, pooled_chance
+from proverbench.metrics.inference import interval, join, summarise
+from proverbench.metrics.rates import sums_by_problem
+from proverbench.metrics.summaries import Floats
+from proverbench.metrics.uncertainty import significant
 
 VIEWS = ("accept", "step", "step_within_1")
 """On what two judgments are compared."""
@@ -59,11 +61,37 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike) -> float:
     Source: Cohen (1960), Educational and Psychological Measurement 20(1). Defined in docs/metrics.md.
     """
     a, b = _paired(first, second)
-    values, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
-    eye = np.eye(len(values))
-    one_hot = eye[codes]
-    sums = _pair_sums(one_hot[: len(a)], one_hot[len(a) :], eye).sum(axis=0, keepdims=True)
-    return float(_kappa(sums, eye)[0]) if len(a) else math.nan
+    if not len(a):
+        return math.nan
+    first_shares, second_shares = _one_hot(a, b)
+    expected = float(first_shares.mean(axis=0) @ second_shares.mean(axis=0))
+    return _beyond_chance(float(np.mean(a == b)), expected)
+
+
+def gwet_ac1(first: ArrayLike, second: ArrayLike, *, values: int) -> float:
+    """Agreement of two judges beyond chance, stable where nearly all proofs get the same verdict.
+
+    Args:
+        first: One judge's values, whole numbers, shape (n_proofs,).
+        second: The other's on the same proofs.
+        values: V, how many values a judge could have given, at least 2; fixed beforehand, not counted in the data.
+
+    Returns:
+        (p_o - p_e) / (1 - p_e) in [-1, 1], p_e = Σ_k π_k(1 - π_k) / (V - 1) with π_k the mean of both judges' shares of
+        value k. 1 when both always say the same one value; nan when there are no proofs.
+
+    Raises:
+        ValueError: If the shapes differ, or there are fewer than two values, or more in the data.
+
+    Source: Gwet (2008), British Journal of Mathematical and Statistical Psychology 61(1). Defined in docs/metrics.md.
+    """
+    a, b = _paired(first, second)
+    if values < max(2, len(np.unique(np.concatenate([a, b])))):
+        raise ValueError(f"AC1 of {values} values: give how many a judge could choose from, at least 2")
+    if not len(a):
+        return math.nan
+    shares = np.mean([part.mean(axis=0) for part in _one_hot(a, b)], axis=0)
+    return _beyond_chance(float(np.mean(a == b)), float((shares * (1 - shares)).sum()) / (values - 1))
 
 
 def fleiss_kappa(counts: ArrayLike) -> float:
@@ -87,8 +115,8 @@ def fleiss_kappa(counts: ArrayLike) -> float:
     judges = table.sum(axis=1)
     if (judges != judges[0]).any() or judges[0] < 2:
         raise ValueError("Fleiss' kappa needs the same number of judges, at least 2, on every proof")
-    eye = np.eye(table.shape[1])
-    return float(_fleiss(_fleiss_sums(table, eye).sum(axis=0, keepdims=True), eye)[0])
+    shares = table.mean(axis=0) / judges[0]
+    return _beyond_chance(float(_pair_share(table, np.eye(table.shape[1])).mean()), float(shares @ shares))
 
 
 def krippendorff_alpha(counts: ArrayLike) -> float:
@@ -115,33 +143,28 @@ def krippendorff_alpha(counts: ArrayLike) -> float:
 # ---------------------------------------------------------------- of runs
 
 
-def repeat_agreement(arrays: JudgmentArrays, *, resamples: int = RESAMPLES, seed: int = SEED) -> list[dict[str, Any]]:
+def repeat_agreement(arrays: JudgmentArrays) -> list[dict[str, Any]]:
     """How far the repeats of one judge agree with each other.
 
     Args:
         arrays: One split with R of at least 2.
-        resamples: Bootstrap resamples over problems.
-        seed: Their seed.
 
     Returns:
         One row for each measure and view: ``measure`` (``raw_agreement``: share of agreeing pairs of valid repeats,
-        proofs weighing alike; ``fleiss_kappa``, over proofs with R valid judgments; ``krippendorff_alpha``), ``on``
+        proofs weighing alike; ``fleiss_kappa``, over proofs with R valid judgments; ``krippendorff_alpha``;
+        ``gwet_ac1``, not on ``step_within_1``), ``on``
         (one of VIEWS), ``value`` (None with ``reason`` where undefined), its ``interval`` over problems, ``n``
         (proofs), ``left_out`` (judged proofs that could not count).
     """
     counts = _counts(_some_step(arrays.verdict))
-    return _group_rows({view: _viewed(counts, view) for view in VIEWS}, arrays, arrays.repeats, resamples, seed)
+    return _group_rows({view: _viewed(counts, view) for view in VIEWS}, arrays, arrays.repeats)
 
 
-def panel_agreement(
-    runs: Mapping[str, JudgmentArrays], *, resamples: int = RESAMPLES, seed: int = SEED
-) -> dict[str, Any]:
+def panel_agreement(runs: Mapping[str, JudgmentArrays]) -> dict[str, Any]:
     """How far several judges agree on the same proofs.
 
     Args:
         runs: At least two runs' splits, by name, with proofs in common.
-        resamples: Bootstrap resamples over problems.
-        seed: Their seed.
 
     Returns:
         ``pairs``: rows as of :func:`repeat_agreement` with ``first``, ``second`` and the measures ``raw_agreement``
@@ -158,21 +181,20 @@ def panel_agreement(
     counts = {name: _counts(_some_step(arrays.verdict), width) for name, arrays in joined.items()}
     pairs: list[dict[str, Any]] = []
     for one, other in itertools.combinations(joined, 2):
-        rows = _pair_rows(counts[one], counts[other], first, resamples, seed)
+        rows = _pair_rows(counts[one], counts[other], first)
         pairs += [{"first": one, "second": other, **row} for row in rows]
     opinions = {view: np.sum([_opinion(_viewed(table, view)) for table in counts.values()], axis=0) for view in VIEWS}
-    panel = _group_rows(opinions, first, len(joined), resamples, seed)
+    panel = _group_rows(opinions, first, len(joined))
     return {"proofs": len(first.keys), "left_out": left_out, "pairs": pairs, "panel": panel}
 
 
-def human_agreement(arrays: JudgmentArrays, *, resamples: int = RESAMPLES, seed: int = SEED) -> list[dict[str, Any]]:
+def human_agreement(arrays: JudgmentArrays, views: Sequence[str] = VIEWS) -> list[dict[str, Any]]:
     """How far single judgments agree with the human label.
 
     Args:
         arrays: One split; proofs without a label are left out, where steps are compared also those whose label has no
             place.
-        resamples: Bootstrap resamples over problems.
-        seed: Their seed.
+        views: On what they are compared.
 
     Returns:
         Rows as of :func:`repeat_agreement` with the measures ``raw_agreement`` and ``cohen_kappa``, over valid
@@ -182,8 +204,9 @@ def human_agreement(arrays: JudgmentArrays, *, resamples: int = RESAMPLES, seed:
     rejected = _some_step(arrays.label)
     placed = np.where(arrays.located, arrays.label, INVALID)
     judges, rows = _counts(_some_step(arrays.verdict), width), []
-    for label, views in ((rejected, VIEWS[:1]), (placed, VIEWS[1:])):
-        rows += _pair_rows(judges, _counts(label[:, None], width), arrays, resamples, seed, views)
+    for label, compared in ((rejected, VIEWS[:1]), (placed, VIEWS[1:])):
+        wanted = [view for view in compared if view in views]
+        rows += _pair_rows(judges, _counts(label[:, None], width), arrays, wanted)
     return rows
 
 
@@ -237,48 +260,48 @@ def same_proofs(runs: Mapping[str, JudgmentArrays]) -> tuple[dict[str, JudgmentA
     return joined, {name: int(arrays.generated.sum()) - len(shared) for name, arrays in runs.items()}
 
 
-# ---------------------------------------------------------------- sums over problems, and coefficients of them
+# ---------------------------------------------------------------- observed and chance disagreement, over problems
 
 
 def _pair_rows(
-    first: Floats, second: Floats, arrays: JudgmentArrays, resamples: int, seed: int, views: Sequence[str] = VIEWS
+    first: Floats, second: Floats, arrays: JudgmentArrays, views: Sequence[str] = VIEWS
 ) -> list[dict[str, Any]]:
     both = (first.sum(axis=1) > 0) & (second.sum(axis=1) > 0)
+    one = np.ones(int(both.sum()))
     rows = []
     for view in views:
-        a, b = _viewed(first[both], view), _viewed(second[both], view)
+        a, b = (_shares(_viewed(counts[both], view)) for counts in (first, second))
         weights = _weights(a.shape[1], view)
-        sums = sums_by_problem(_pair_sums(a, b, weights), arrays.problem[both], len(arrays.problems))
-        for measure, statistic in (
-            ("raw_agreement", _observed),
-            ("cohen_kappa", partial(_kappa, weights=weights)),
-        ):
-            row = _measured(measure, view, sums, statistic, resamples, seed)
+        disagree = 1 - ((a @ weights) * b).sum(axis=1)
+        chances: dict[str, Chance | None] = {"raw_agreement": None, "cohen_kappa": cohen_chance(a, b, weights)}
+        if view != "step_within_1":
+            chances["gwet_ac1"] = gwet_chance((a + b) / 2, _values(view, arrays))
+        for measure, chance in chances.items():
+            row = _measured(measure, view, disagree, one, chance, arrays, both)
             rows.append(row | {"n": int(both.sum()), "left_out": int(arrays.generated.sum() - both.sum())})
     return rows
 
 
-def _group_rows(
-    by_view: Mapping[str, Floats], arrays: JudgmentArrays, judges: int, resamples: int, seed: int
-) -> list[dict[str, Any]]:
+def _group_rows(by_view: Mapping[str, Floats], arrays: JudgmentArrays, judges: int) -> list[dict[str, Any]]:
     rows = []
     for view, table in by_view.items():
         given = table.sum(axis=1)
         weights = _weights(table.shape[1], view)
-        measures: list[tuple[str, NDArray[np.bool_], Floats, Callable[[Floats], Floats]]] = [
-            ("raw_agreement", given >= 2, _fleiss_sums(table[given >= 2], weights), _observed),
-            (
-                "fleiss_kappa",
-                (given == judges) & (judges >= 2),
-                _fleiss_sums(table[(given == judges) & (judges >= 2)], weights),
-                partial(_fleiss, weights=weights),
-            ),
-        ]
-        if view != "step_within_1":
-            measures.append(("krippendorff_alpha", given >= 2, _alpha_sums(table[given >= 2]), _alpha))
-        for measure, used, per_proof, statistic in measures:
-            sums = sums_by_problem(per_proof, arrays.problem[used], len(arrays.problems))
-            row = _measured(measure, view, sums, statistic, resamples, seed)
+        pairable, full = given >= 2, (given == judges) & (judges >= 2)
+        measures = ["raw_agreement", "fleiss_kappa"]
+        measures += ["krippendorff_alpha", "gwet_ac1"] if view != "step_within_1" else []
+        for measure in measures:
+            used = full if measure == "fleiss_kappa" else pairable
+            counts = table[used]
+            size = given[used] if measure == "krippendorff_alpha" else np.ones(len(counts))
+            disagree = (1 - _pair_share(counts, weights)) * size
+            chance: Chance | None = None
+            if measure == "gwet_ac1":
+                chance = gwet_chance(_shares(counts), _values(view, arrays))
+            elif measure != "raw_agreement":
+                pairs = float(size.sum()) if measure == "krippendorff_alpha" else None
+                chance = pooled_chance(_shares(counts) * size[:, None], size, weights, pairable=pairs)
+            row = _measured(measure, view, disagree, size, chance, arrays, used)
             if measure == "krippendorff_alpha" and row["value"] is not None:
                 row["value"] = significant(krippendorff_alpha(table))
             rows.append(row | {"n": int(used.sum()), "left_out": int(arrays.generated.sum() - used.sum())})
@@ -286,18 +309,46 @@ def _group_rows(
 
 
 def _measured(
-    measure: str, view: str, sums: Floats, statistic: Callable[[Floats], Floats], resamples: int, seed: int
+    measure: str,
+    view: str,
+    disagree: Floats,
+    size: Floats,
+    chance: Chance | None,
+    arrays: JudgmentArrays,
+    used: NDArray[np.bool_],
 ) -> dict[str, Any]:
-    counted = sums[sums[:, 0] > 0]
+    """A row: 1 - observed / chance disagreement, or 1 - observed where ``chance`` is None.
+
+    Args:
+        measure: Its name.
+        view: On what.
+        disagree: What each proof adds to the observed disagreement, shape (p,).
+        size: What it could add at most, shape (p,).
+        chance: Disagreement by chance.
+        arrays: Where the proofs' problems are taken from.
+        used: Which of its proofs these are.
+    """
     row: dict[str, Any] = {"measure": measure, "on": view, "value": None, "interval": None}
-    if not len(counted):
+    if not len(disagree):
         return row | {"reason": "no proof has two judgments to compare"}
-    value = float(statistic(counted.sum(axis=0, keepdims=True))[0])
-    if math.isnan(value):
+    names, problem = np.unique(arrays.problem[used], return_inverse=True)
+    of = problem.astype(np.int32)
+    sums = sums_by_problem(np.stack([disagree, size], axis=1), of, len(names))
+    observed = summarise(sums[:, 0], sums[:, 1])
+    if chance is None:
+        value, found = float(1 - observed.share[0]), interval(observed, lambda d: 1 - d)
+        return row | {"value": significant(value), "interval": found}
+    if chance.value < 1e-12:
         return row | {"reason": "all judgments are the same, so chance agreement is 1"}
-    blocks = [statistic(w @ counted) for w in resample_weights(len(counted), resamples=resamples, seed=seed)]
-    interval = bootstrap_interval(np.concatenate(blocks), len(counted), resamples=resamples, seed=seed)
-    return row | {"value": significant(value), "interval": interval}
+    value = 1 - float(observed.share[0]) / chance.value
+    both = join(observed, chance.summary(of, len(names)))
+    found = interval(both, lambda d_o, d_e: 1 - d_o / d_e, limits=(-1.0, 1.0))
+    return row | {"value": significant(value), "interval": found}
+
+
+def _values(view: str, arrays: JudgmentArrays) -> int:
+    """How many values a judgment can have: accept or reject; or no error, or one of the longest proof's steps."""
+    return 2 if view == "accept" else max(2, int(arrays.steps.max(initial=1)) + 1)
 
 
 def _counts(verdict: NDArray[np.int32], width: int | None = None) -> Floats:
@@ -333,57 +384,29 @@ def _weights(width: int, view: str) -> Floats:
     return near
 
 
-def _pair_sums(first: Floats, second: Floats, weights: Floats) -> Floats:
-    """Per proof: 1, chance that a judgment of either agree, and both value shares; shape (P, 2 + 2V)."""
-    a = first / first.sum(axis=1, keepdims=True)
-    b = second / second.sum(axis=1, keepdims=True)
-    agree = ((a @ weights) * b).sum(axis=1, keepdims=True)
-    return np.concatenate([np.ones((len(a), 1)), agree, a, b], axis=1)
-
-
-def _observed(sums: Floats) -> Floats:
-    result: Floats = sums[:, 1] / sums[:, 0]
+def _shares(counts: Floats) -> Floats:
+    result: Floats = counts / counts.sum(axis=1, keepdims=True)
     return result
 
 
-def _kappa(sums: Floats, weights: Floats) -> Floats:
-    values = len(weights)
-    total = sums[:, :1]
-    a, b = sums[:, 2 : 2 + values] / total, sums[:, 2 + values :] / total
-    return _beyond_chance(_observed(sums), ((a @ weights) * b).sum(axis=1))
+def _pair_share(counts: Floats, weights: Floats) -> Floats:
+    """Share of agreeing pairs of the judgments of each proof, shape (P,); each has at least two."""
+    given = counts.sum(axis=1)
+    result: Floats = (((counts @ weights) * counts).sum(axis=1) - given) / (given * (given - 1))
+    return result
 
 
-def _fleiss_sums(counts: Floats, weights: Floats) -> Floats:
-    """Per proof: 1, share of agreeing pairs of its judgments, and value shares; shape (P, 2 + V)."""
-    given = counts.sum(axis=1, keepdims=True)
-    agree = (((counts @ weights) * counts).sum(axis=1, keepdims=True) - given) / (given * (given - 1))
-    return np.concatenate([np.ones((len(counts), 1)), agree, counts / given], axis=1)
-
-
-def _fleiss(sums: Floats, weights: Floats) -> Floats:
-    shares = sums[:, 2:] / sums[:, :1]
-    return _beyond_chance(_observed(sums), ((shares @ weights) * shares).sum(axis=1))
-
-
-def _alpha_sums(counts: Floats) -> Floats:
-    """Per proof: its judgments m, agreeing ordered pairs / (m-1), and value counts; shape (P, 2 + V)."""
-    given = counts.sum(axis=1, keepdims=True)
-    agree = (counts * (counts - 1)).sum(axis=1, keepdims=True) / (given - 1)
-    return np.concatenate([given, agree, counts], axis=1)
-
-
-def _alpha(sums: Floats) -> Floats:
-    total = sums[:, 0]
-    by_chance = (sums[:, 2:] * (sums[:, 2:] - 1)).sum(axis=1) / (total * (total - 1))
-    return _beyond_chance(_observed(sums), by_chance)
-
-
-def _beyond_chance(observed: Floats, expected: Floats) -> Floats:
+def _beyond_chance(observed: float, expected: float) -> float:
     """(observed - expected) / (1 - expected); nan where chance agreement is 1, up to rounding."""
     room = 1 - expected
-    usable = room > 1e-12
-    result: Floats = np.where(usable, observed - expected, np.nan) / np.where(usable, room, 1.0)
-    return result
+    return (observed - expected) / room if room > 1e-12 else math.nan
+
+
+def _one_hot(first: NDArray[Any], second: NDArray[Any]) -> tuple[Floats, Floats]:
+    """Both judges' values as rows with a single 1, shape (n_proofs, n_values)."""
+    values, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
+    rows = np.eye(len(values))[codes]
+    return rows[: len(first)], rows[len(first) :]
 
 
 def _paired(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:

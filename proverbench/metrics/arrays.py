@@ -3,17 +3,21 @@
 A million judgments take about 5 MB, and the records are read once, so an iterator over a file will do.
 """
 
+import math
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET
 from numpy.typing import NDArray
 
 from proverbench.benchmark import benchmark_of
 from proverbench.metrics.checks import check_extent, check_judgments
+from proverbench.metrics.grades import Grades
+from proverbench.metrics.metric import Need
 from proverbench.metrics.subsets import subset_probability
 from proverbench.records import LEVEL_SCORES, Judgment, ProofRecord, Task
 
@@ -81,6 +85,18 @@ class JudgmentArrays:
     policy: Labels
     drawn: int | None = None
     """r: acceptance is then averaged over all subsets of r of the R judgments; None: all R."""
+    grades: Grades | None = None
+    """Judges' grades and people's; None where judges give none."""
+    paragraphs: bool = False
+    """Whether judges name paragraphs as ProcessBench does."""
+
+    @property
+    def offers(self) -> frozenset[Need]:
+        """What these records have that only some protocols give."""
+        found: set[Need] = set()
+        if self.grades is not None:
+            found |= {"grades", "human grades"} if self.grades.by_people.any() else {"grades"}
+        return frozenset(found | ({"paragraphs"} if self.paragraphs else set()))
 
     @property
     def accepts(self) -> NDArray[np.int64]:
@@ -203,6 +219,8 @@ class JudgmentArrays:
             if field.name not in changed:
                 if isinstance(value, np.ndarray):
                     value = value[rows]
+                elif isinstance(value, Grades):
+                    value = value.select(rows, changed["problem"])
                 elif isinstance(value, Labels):
                     value = Labels(value.codes[rows], value.names)
                 changed[field.name] = value
@@ -223,12 +241,22 @@ class ArrayBuilder:
         task: Which benchmark the records are of.
         samples: S.
         repeats: R.
+        best_grade: K, the best grade that judges may give; None where they give none.
+        paragraphs: Whether judges name paragraphs as ProcessBench does.
 
     Raises:
         ValueError: If S or R is below 1.
     """
 
-    def __init__(self, *, task: Task, repeats: int, samples: int = 1) -> None:
+    def __init__(
+        self,
+        *,
+        task: Task,
+        repeats: int,
+        samples: int = 1,
+        best_grade: float | None = None,
+        paragraphs: bool = False,
+    ) -> None:
         check_extent(samples=samples, repeats=repeats)
         self._task: Task = task
         self._samples = samples
@@ -240,6 +268,9 @@ class ArrayBuilder:
         self._verdict, self._meta = array("i"), array("b")
         self._generated, self._severity, self._located = array("b"), array("b"), array("b")
         self._digest = array("Q")
+        self._best_grade = best_grade
+        self._paragraphs = paragraphs
+        self._judge_grade, self._human_grade, self._max_grade = array("d"), array("d"), array("q")
 
     def add(self, record: ProofRecord) -> None:
         """Take one record; a missing judgment counts as an invalid one.
@@ -274,6 +305,16 @@ class ArrayBuilder:
         missing = self._repeats - len(judgments)
         self._verdict.extend([INVALID] * missing)
         self._meta.extend([INVALID] * missing)
+        if self._best_grade is not None:
+            self._add_grades(record, judgments, missing, self._best_grade)
+
+    def _add_grades(self, record: ProofRecord, judgments: Sequence[Judgment], missing: int, best: float) -> None:
+        given = (judgment.grade if judgment.valid else UNSET for judgment in judgments)
+        self._judge_grade.extend(math.nan if grade is UNSET else grade / best for grade in given)
+        self._judge_grade.extend([math.nan] * missing)
+        graded = record.grade is not UNSET and record.max_grade is not UNSET
+        self._human_grade.append(record.grade / record.max_grade if graded else math.nan)  # type: ignore[operator]
+        self._max_grade.append(record.max_grade if graded else 0)  # type: ignore[arg-type]
 
     def build(self) -> JudgmentArrays:
         """The arrays of what was added; the builder must not be used again."""
@@ -283,6 +324,12 @@ class ArrayBuilder:
         rank = np.empty(len(problems), dtype=np.int32)
         rank[[self._names["problem"][name] for name in problems]] = np.arange(len(problems))
         codes = {name: np.frombuffer(codes, dtype=np.int32) for name, codes in self._codes.items()}
+        grades = None
+        if self._best_grade is not None:
+            judge = np.frombuffer(self._judge_grade, dtype=np.float64).reshape(proofs, self._repeats)
+            human = np.frombuffer(self._human_grade, dtype=np.float64)
+            scale = np.frombuffer(self._max_grade, dtype=np.int64)
+            grades = Grades(judge, human, scale, rank[codes["problem"]])
         return JudgmentArrays(
             task=self._task,
             samples=self._samples,
@@ -302,6 +349,8 @@ class ArrayBuilder:
             domain=Labels(codes["domain"], tuple(self._names["domain"])),
             subject=Labels(codes["subject"], tuple(self._names["subject"])),
             policy=Labels(codes["policy"], tuple(self._names["policy"])),
+            grades=grades,
+            paragraphs=self._paragraphs,
         )
 
 
@@ -314,13 +363,21 @@ def _verdict_of(judgment: Judgment) -> int:
     return ACCEPTS if judgment.accepting else UNLOCATED
 
 
-def arrays_of(records: Iterable[ProofRecord], *, task: Task, repeats: int, samples: int = 1) -> JudgmentArrays:
-    """Arrays of closed records, read once.
+def arrays_of(
+    records: Iterable[ProofRecord],
+    *,
+    task: Task,
+    repeats: int,
+    samples: int = 1,
+    best_grade: float | None = None,
+    paragraphs: bool = False,
+) -> JudgmentArrays:
+    """Arrays of closed records, read once; arguments as of :class:`ArrayBuilder`.
 
     Raises:
         ValueError: If S or R is below 1, or a record has more than R judgments.
     """
-    builder = ArrayBuilder(task=task, repeats=repeats, samples=samples)
+    builder = ArrayBuilder(task=task, repeats=repeats, samples=samples, best_grade=best_grade, paragraphs=paragraphs)
     for record in records:
         builder.add(record)
     return builder.build()

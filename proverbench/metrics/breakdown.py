@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from proverbench.metrics.arrays import SEVERITIES, JudgmentArrays, Labels
 from proverbench.metrics.rates import published_rates
 from proverbench.metrics.registry import metrics_of
-from proverbench.metrics.uncertainty import RESAMPLES, SEED, intervals, significant
+from proverbench.metrics.uncertainty import intervals, significant
 
 SMALLEST = 10
 """A metric of a group with fewer problems that count for it gets no interval and no conclusion."""
@@ -26,8 +26,6 @@ def breakdown(
     by: str,
     *,
     meta: bool = False,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
 ) -> list[dict[str, Any]]:
     """The published metrics of each group of proofs.
 
@@ -38,8 +36,6 @@ def breakdown(
         arrays: One split.
         by: One of FACTORS.
         meta: Whether the meta-verifier was asked.
-        resamples: Bootstrap resamples over problems.
-        seed: Their seed.
 
     Returns:
         One row for each group and defined metric: ``by``, ``group``, ``metric``, ``value``, ``interval`` (None, with
@@ -60,7 +56,7 @@ def breakdown(
     for code in present:
         group = arrays.select(labels.codes == code)
         table = published_rates(group, meta=meta)
-        found = intervals(table, resamples=resamples, seed=seed)
+        found = intervals(table)
         for metric, value in table.point().items():
             if math.isnan(value) or (by == "length" and metric in of_problems):
                 continue

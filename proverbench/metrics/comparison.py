@@ -2,18 +2,18 @@
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from proverbench.benchmark import benchmark_of
 from proverbench.metrics.arrays import JudgmentArrays
-from proverbench.metrics.rates import Floats, RateTable, published_rates
-from proverbench.metrics.uncertainty import RESAMPLES, SEED, bootstrap_interval, resample_weights, significant
+from proverbench.metrics.inference import Function, Summary, again, holm, holm_levels, interval, join, p_value
+from proverbench.metrics.rates import RateTable, published_rates, sample_values
+from proverbench.metrics.registry import every_metric
+from proverbench.metrics.uncertainty import SAME_PROBLEMS, significant
 
-PERMUTATIONS = 10_000
-"""Sign flips drawn for a p-value; all of them are taken where there are no more than so many."""
 ALPHA = 0.05
 """Family-wise level below which a difference counts as shown."""
 
@@ -23,9 +23,7 @@ def compare_runs(
     *,
     metrics: Sequence[str] | None = None,
     meta: bool = False,
-    resamples: int = RESAMPLES,
-    permutations: int = PERMUTATIONS,
-    seed: int = SEED,
+    alpha: float = ALPHA,
 ) -> dict[str, Any]:
     """Compare runs of one task pairwise on what they have in common.
 
@@ -33,16 +31,14 @@ def compare_runs(
         runs: At least two, by name. Only problems (ProverBench) or proofs (VerifierBench) that all have are compared.
         metrics: Names of published metrics; all, if absent.
         meta: Whether to compare the meta metrics.
-        resamples: Bootstrap resamples.
-        permutations: Sign flips.
-        seed: Seed of both.
+        alpha: Level below which a difference counts as shown; smaller where runs were looked at before.
 
     Returns:
         ``problems`` (common ones), ``left_out`` (by run, problems or proofs that others lack), ``undefined`` (metrics
-        that are null in a run, a class being absent), ``pairs``: one row for each metric and pair with ``first``,
-        ``second`` (names), ``first_value``, ``second_value``, ``difference`` (first minus second), ``interval``, ``p``,
-        ``p_holm`` (over the pairs of that metric), ``shown`` (p_holm < 0.05) and ``verdict`` (a sentence); ``ranks``:
-        for each metric and run the ``value``, ``best`` and ``worst`` rank that the shown differences allow.
+        that are null in a run, a class being absent), ``pairs``: one row for each metric and pair as
+        :func:`judge_pairs` returns them, in ProverBench with ``same_problems`` (``interval`` and ``p`` of the
+        difference if the same problems were answered again; None with a single sample); ``ranks``: for each metric and
+        run the ``value``, ``best`` and ``worst`` rank that the shown differences allow, at 95 % for all together.
 
     Raises:
         ValueError: If there are fewer than two runs, they are of different tasks, or nothing is common.
@@ -51,37 +47,23 @@ def compare_runs(
     if len(names) < 2:
         raise ValueError("comparing needs at least two runs")
     common, left_out = align(runs)
-    tables = {name: normalised(published_rates(arrays, meta=meta)) for name, arrays in common.items()}
+    tables = {name: published_rates(arrays, meta=meta) for name, arrays in common.items()}
+    summaries = {name: table.summary() for name, table in tables.items()}
     points = {name: table.point() for name, table in tables.items()}
     asked = list(tables[names[0]].metrics if metrics is None else metrics)
     wanted = [metric for metric in asked if not any(math.isnan(points[name][metric]) for name in names)]
     pairs: list[dict[str, Any]] = []
     ranks: list[dict[str, Any]] = []
     for metric in wanted:
-        rows: list[dict[str, Any]] = []
-        for first, second in itertools.combinations(names, 2):
-            rows.append(
-                {
-                    "metric": metric,
-                    "first": first,
-                    "second": second,
-                    "first_value": significant(points[first][metric]),
-                    "second_value": significant(points[second][metric]),
-                    "difference": significant(points[first][metric] - points[second][metric]),
-                    "interval": difference_interval(
-                        tables[first], metric, tables[second], metric, resamples=resamples, seed=seed
-                    ),
-                    "p": sign_flip_p(tables[first], tables[second], metric, permutations=permutations, seed=seed),
-                }
-            )
-        for row, adjusted in zip(rows, holm([row["p"] for row in rows]), strict=True):
-            row["p_holm"] = significant(adjusted)
-            row["p"] = significant(row["p"])
-            row["shown"] = adjusted < ALPHA
-            higher = row["first"] if row["difference"] > 0 else row["second"]
-            row["verdict"] = f"{higher} is higher" if row["shown"] else "no difference shown"
+        values = {name: points[name][metric] for name in names}
+        table = tables[names[0]]
+        parts = {name: summaries[name].only(table.columns(metric)) for name in names}
+        rows = judge_pairs(metric, values, parts, table.metrics[metric].g, alpha=alpha)
+        if (again_of := _same_problems(common, metric)) is not None:
+            for row in rows:
+                row["same_problems"] = again_of(row["first"], row["second"])
         pairs += rows
-        ranks += _ranks(metric, names, points, rows)
+        ranks += ranks_of(metric, values, rows)
     return {
         "problems": len(next(iter(common.values())).problems),
         "proofs": {name: len(arrays.keys) for name, arrays in common.items()},
@@ -90,6 +72,70 @@ def compare_runs(
         "pairs": pairs,
         "ranks": ranks,
     }
+
+
+def judge_pairs(
+    metric: str,
+    values: Mapping[str, float],
+    parts: Mapping[str, Summary],
+    g: Function | Mapping[str, Function],
+    *,
+    shared: Summary | None = None,
+    alpha: float = ALPHA,
+) -> list[dict[str, Any]]:
+    """Every pair's difference in one metric, with a verdict that holds for all pairs together.
+
+    Args:
+        metric: Its name.
+        values: By run, the metric.
+        parts: By run, the rates that it is a function of, over problems that are lined up by name or position.
+        g: The function, or each run's own.
+        shared: Rates that the functions of all runs also take, after their own.
+        alpha: Level below which a difference counts as shown.
+
+    Returns:
+        One row a pair: ``metric``, ``first``, ``second`` (names), ``first_value``, ``second_value``, ``difference``
+        (first minus second), ``interval`` (95 %), ``p``, ``p_holm`` (over these pairs), ``step_interval`` (at the level
+        of the pair's Holm step: it leaves 0 out exactly where the difference is shown), ``shown`` and ``verdict`` (a
+        sentence).
+    """
+    pairs = list(itertools.combinations(values, 2))
+    functions = g if isinstance(g, Mapping) else dict.fromkeys(values, g)
+    minus = [
+        _minus(parts[first], parts[second], functions[first], functions[second], shared) for first, second in pairs
+    ]
+    ps = [p_value(*pair) for pair in minus]
+    rows = []
+    for k, (adjusted, level) in enumerate(zip(holm(ps), holm_levels(ps, alpha), strict=True)):
+        first, second = pairs[k]
+        plain = interval(*minus[k])
+        row: dict[str, Any] = {
+            "metric": metric,
+            "first": first,
+            "second": second,
+            "first_value": significant(values[first]),
+            "second_value": significant(values[second]),
+            "difference": significant(values[first] - values[second]),
+            "interval": plain,
+            "p": ps[k],
+            "p_holm": significant(adjusted, 6),
+            "step_interval": plain if level == plain["level"] else interval(*minus[k], level=level),
+            "shown": adjusted < alpha,
+        }
+        higher = first if row["difference"] > 0 else second
+        row["verdict"] = f"{higher} is higher" if row["shown"] else "no difference shown"
+        rows.append(row)
+    return rows
+
+
+def difference(first: RateTable, first_metric: str, second: RateTable, second_metric: str) -> tuple[Summary, Function]:
+    """Two metrics of the same problems as the rates and the function that their difference is of."""
+    return _minus(
+        first.summary().only(first.columns(first_metric)),
+        second.summary().only(second.columns(second_metric)),
+        first.metrics[first_metric].g,
+        second.metrics[second_metric].g,
+    )
 
 
 def align(runs: Mapping[str, JudgmentArrays]) -> tuple[dict[str, JudgmentArrays], dict[str, int]]:
@@ -131,125 +177,10 @@ def align(runs: Mapping[str, JudgmentArrays]) -> tuple[dict[str, JudgmentArrays]
     return aligned, {name: len(mine) - len(shared) for name, mine in places.items()}
 
 
-def normalised(table: RateTable) -> RateTable:
-    """The same rates in units of samples and judgments that do not depend on how many were asked for.
-
-    Runs with different S or R then have equal ``possible``, so that their problems can be exchanged. The unit is what
-    the smallest problem could earn: S judgments' worth in ProverBench, R times its proofs in VerifierBench.
-    """
-    smallest = np.where(table.possible > 0, table.possible, np.inf).min(axis=0, initial=np.inf)
-    unit = np.where(np.isfinite(smallest), smallest, 1.0)
-    return RateTable(table.names, table.earned / unit, table.possible / unit, table.items, table.metrics)
-
-
-def difference_interval(
-    first: RateTable,
-    first_metric: str,
-    second: RateTable,
-    second_metric: str,
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
-) -> dict[str, Any]:
-    """Percentile-bootstrap interval of a difference, both sides on the same resampled problems.
-
-    Args:
-        first: Sums over C problems.
-        first_metric: The metric of the first side.
-        second: Sums over the same C problems, in the same order.
-        second_metric: The metric of the other side.
-        resamples: Number of resamples.
-        seed: Seed of numpy's PCG64.
-
-    Returns:
-        ``low``, ``high``, ``se`` (None for a single problem), ``n`` (problems), ``method``, ``resamples``, ``seed``,
-        and ``unreliable`` (why) with fewer than 30 problems.
-
-    Source: as :func:`proverbench.metrics.uncertainty.intervals`, paired. Defined in docs/metrics.md.
-    """
-    problems = len(first.earned)
-    blocks = []
-    for weights in resample_weights(problems, resamples=resamples, seed=seed):
-        sides = [
-            table.values(weights @ table.earned, weights @ table.possible)[metric]
-            for table, metric in ((first, first_metric), (second, second_metric))
-        ]
-        blocks.append(sides[0] - sides[1])
-    method = "paired percentile bootstrap over problems"
-    return bootstrap_interval(np.concatenate(blocks), problems, resamples=resamples, seed=seed, method=method)
-
-
-def sign_flip_p(
-    first: RateTable,
-    second: RateTable,
-    metric: str,
-    *,
-    permutations: int = PERMUTATIONS,
-    seed: int = SEED,
-) -> float:
-    """Two-sided p-value of a difference under exchanging the two runs, problem by problem.
-
-    Args:
-        first: Sums over C problems.
-        second: Sums over the same C problems, in the same order and units.
-        metric: A metric of both.
-        permutations: Random exchanges; when the problems that differ allow no more than so many, all are taken.
-        seed: Seed of numpy's PCG64.
-
-    Returns:
-        A number in (0, 1]: the share of exchanges whose difference is at least as large, the observed one included.
-
-    Source: Fisher's permutation test, Good (2005), chapter 3; (1+b)/(1+m) for random exchanges as in Phipson & Smyth
-    (2010), SAGMB 9(1). Defined in docs/metrics.md.
-    """
-    differs = (first.earned != second.earned).any(axis=1) | (first.possible != second.possible).any(axis=1)
-    count = int(np.count_nonzero(differs))
-    both = [np.concatenate([table.earned, table.possible], axis=1) for table in (first, second)]
-    change = (both[0] - both[1])[differs]
-    totals = [sums.sum(axis=0) for sums in both]
-    half = first.earned.shape[1]
-
-    def difference(exchanged: Floats) -> Floats:
-        moved = exchanged @ change
-        sides = []
-        for total, sign in ((totals[0], -1), (totals[1], 1)):
-            sums = total + sign * moved
-            sides.append(first.values(sums[:, :half], sums[:, half:])[metric])
-        result: Floats = np.abs(sides[0] - sides[1])
-        return result
-
-    observed = float(difference(np.zeros((1, count)))[0])
-    # Sums in another order differ in the last digits; a tie must still count as one.
-    threshold = observed * (1 - 1e-9) - 1e-12
-    if 2**count <= permutations:
-        exchanges = np.array(list(itertools.product((0.0, 1.0), repeat=count))).reshape(2**count, count)
-        return float(np.mean(~(difference(exchanges) < threshold)))
-    rng = np.random.Generator(np.random.PCG64(seed))
-    extreme, block = 0, max(1, 4_000_000 // count)
-    for start in range(0, permutations, block):
-        exchanges = rng.integers(0, 2, size=(min(block, permutations - start), count)).astype(np.float64)
-        extreme += int(np.count_nonzero(~(difference(exchanges) < threshold)))
-    return (1 + extreme) / (1 + permutations)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down adjustment: the i-th smallest of m p-values times m-i+1, kept increasing and at most 1.
-
-    Source: Holm (1979), Scandinavian Journal of Statistics 6(2).
-    """
-    adjusted = [0.0] * len(p_values)
-    largest = 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, p_values[place] * (len(p_values) - rank)))
-        adjusted[place] = largest
-    return adjusted
-
-
-def _ranks(
-    metric: str, names: Sequence[str], points: Mapping[str, Mapping[str, float]], rows: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    above: dict[str, set[str]] = {name: set() for name in names}
-    below: dict[str, set[str]] = {name: set() for name in names}
+def ranks_of(metric: str, values: Mapping[str, float], rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The ranks that the shown differences of one metric allow, simultaneously for all runs."""
+    above: dict[str, set[str]] = {name: set() for name in values}
+    below: dict[str, set[str]] = {name: set() for name in values}
     for row in rows:
         if row["shown"]:
             pair = (row["first"], row["second"])
@@ -260,9 +191,35 @@ def _ranks(
         {
             "metric": metric,
             "run": name,
-            "value": significant(points[name][metric]),
+            "value": significant(value),
             "best": 1 + len(above[name]),
-            "worst": len(names) - len(below[name]),
+            "worst": len(values) - len(below[name]),
         }
-        for name in names
+        for name, value in values.items()
     ]
+
+
+def _minus(
+    first: Summary, second: Summary, g: Function, other: Function, shared: Summary | None = None
+) -> tuple[Summary, Function]:
+    """Two functions' difference, with the rates that it is a function of."""
+    one, both = len(first.share), len(first.share) + len(second.share)
+    joined = join(first, second) if shared is None else join(first, second, shared)
+    return joined, lambda *rates: g(*rates[:one], *rates[both:]) - other(*rates[one:both], *rates[both:])
+
+
+def _same_problems(runs: Mapping[str, JudgmentArrays], name: str) -> Callable[[str, str], dict[str, Any] | None] | None:
+    """What a pair's difference would be if the same problems were answered again; None if the metric has no such."""
+    metric = every_metric(next(iter(runs.values())).task)[name]
+    values = {run: sample_values(arrays, metric) for run, arrays in runs.items()}
+    if any(found is None for found in values.values()):
+        return None
+    summaries = {run: again(found) for run, found in values.items() if found is not None and found.shape[1] > 1}
+
+    def of(first: str, second: str) -> dict[str, Any] | None:
+        if first not in summaries or second not in summaries:
+            return None
+        minus = _minus(summaries[first], summaries[second], metric.g, metric.g)
+        return {"interval": interval(*minus, method=SAME_PROBLEMS), "p": p_value(*minus)}
+
+    return of

@@ -49,7 +49,7 @@ class Curve:
         self._rates = len(summary.share)
         self._g = _as_function(g, self._rates)
         self._r = summary.correlation
-        self.problems = _problems(summary)
+        self.problems = int(np.count_nonzero(summary.present.any(axis=1)))
         self.centre = float(self._values(np.zeros((1, self._rates)))[0])
 
     def _values(self, z: Floats) -> Floats:
@@ -158,11 +158,6 @@ def _best(values: Floats, side: int, otherwise: float) -> float:
     if not len(values):
         return otherwise
     return float(values.max() if side > 0 else values.min())
-
-
-def _problems(summary: Summary) -> int:
-    """Problems that count for at least one of the rates, as far as the counts say."""
-    return int(summary.counted.max(initial=0))
 
 
 def _lower(z: Floats, p: Floats, n: Floats) -> Floats:

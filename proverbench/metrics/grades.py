@@ -22,9 +22,9 @@ class Grades:
     judge: Floats
     """g, shape (P, R); NaN where invalid or missing."""
     human: Floats
-    """h, shape (P,)."""
+    """h, shape (P,); NaN where people gave no grade."""
     max_grade: NDArray[np.int64]
-    """M, the human scale's maximum in points, shape (P,)."""
+    """M, the human scale's maximum in points, shape (P,); 0 where people gave no grade."""
     problem: NDArray[np.int32]
     """Problem of each proof, shape (P,), in 0..C-1."""
 
@@ -51,61 +51,54 @@ class Grades:
     @property
     def points(self) -> int | None:
         """M, if it is the same for all proofs."""
-        scales = np.unique(self.max_grade)
+        scales = np.unique(self.max_grade[self.by_people])
         return int(scales[0]) if len(scales) == 1 else None
 
-    def select(self, mask: NDArray[np.bool_]) -> "Grades":
-        """The chosen proofs."""
-        return Grades(self.judge[mask], self.human[mask], self.max_grade[mask], self.problem[mask])
+    @property
+    def by_people(self) -> NDArray[np.bool_]:
+        """Whether people graded the proof, shape (P,)."""
+        found: NDArray[np.bool_] = ~np.isnan(self.human)
+        return found
 
+    @property
+    def earned(self) -> Floats:
+        """G of each judgment, 0 for an invalid one, shape (P, R)."""
+        found: Floats = np.where(self.valid, self.judge, 0.0)
+        return found
 
-def grade_scores(grades: Grades) -> dict[str, float | int | None]:
-    """Every measure of how a judge's grades agree with people's.
+    @property
+    def signed_error(self) -> Floats:
+        """G - h of each judgment, shape (P, R); 0 for an invalid one."""
+        found: Floats = np.where(self.valid, self.judge - self.human[:, None], 0.0)
+        return found
 
-    Args:
-        grades: The graded proofs of one split.
-
-    Returns:
-        By name: ``mae``, ``rmse``, ``grade_exact``, ``within_1`` over all requested judgments and ``mae_points`` (in
-        points; None where the scale varies); ``mae_valid``, ``rmse_valid``, ``bias_valid`` over valid ones;
-        ``pearson``, ``spearman``, ``kendall_b``, ``qwk`` over the ``correlated_proofs`` that have a valid judgment;
-        ``pairwise_accuracy`` and ``pairwise_ties`` over ``grade_pairs``; ``selected_grade``, ``random_grade``,
-        ``oracle_grade`` and ``selection_gain`` over problems with at least two proofs. What is undefined is None.
-
-    Source: shares and errors as the field reports them (docs/metrics.md names who does); Cohen (1968), Psychological
-    Bulletin 70(4) for qwk; Kendall (1945), Biometrika 33(3) for tau-b.
-    """
-    return {**_errors(grades), **_correlations(grades), **_pairs(grades), **_selection(grades)}
-
-
-def _errors(grades: Grades) -> dict[str, float | int | None]:
-    error, valid = grades.error, grades.valid
-    points = error * grades.max_grade[:, None]
-    signed = (grades.judge - grades.human[:, None])[valid]
-    mae = _mean(error)
-    return {
-        "mae": mae,
-        "rmse": _root(_mean(error**2)),
-        "mae_points": None if mae is None or grades.points is None else mae * grades.points,
-        "mae_valid": _mean(np.abs(signed)),
-        "rmse_valid": _root(_mean(signed**2)),
-        "bias_valid": _mean(signed),
+    @property
+    def exact(self) -> NDArray[np.bool_]:
+        """Which judgments are people's grade, shape (P, R)."""
         # Grades are few and apart: what is closer than a billionth is the same.
-        "grade_exact": _mean(valid & (error < 1e-9)),
-        "within_1": _mean(valid & (points <= 1 + 1e-9)),
-    }
+        return self.valid & (self.error < 1e-9)
 
+    @property
+    def within_a_point(self) -> NDArray[np.bool_]:
+        """Which judgments are at most a point from people's grade, shape (P, R)."""
+        return self.valid & (self.error * self.max_grade[:, None] <= 1 + 1e-9)
 
-def _correlations(grades: Grades) -> dict[str, float | int | None]:
-    a, h = grades.mean_grade, grades.human
-    there = ~np.isnan(a)
-    a, h = a[there], h[there]
-    names = ("pearson", "spearman", "kendall_b")
-    return {
-        "correlated_proofs": len(a),
-        **dict(zip(names, (correlation(name, a, h) for name in names), strict=True)),
-        "qwk": quadratic_kappa(a, h),
-    }
+    @property
+    def correlated(self) -> tuple[Floats, Floats]:
+        """A and h of the proofs that people graded and that have a valid judgment."""
+        there = ~np.isnan(self.mean_grade) & self.by_people
+        return self.mean_grade[there], self.human[there]
+
+    def at_first_proofs(self, sums: NDArray[np.generic]) -> Floats:
+        """Values of problems, shape (C,), put at the first proof of each, shape (P,)."""
+        found = np.zeros(len(self.problem))
+        problems, first = np.unique(self.problem, return_index=True)
+        found[first] = sums.astype(np.float64)[problems]
+        return found
+
+    def select(self, rows: NDArray[np.bool_] | NDArray[np.intp], problem: NDArray[np.int32]) -> "Grades":
+        """The chosen proofs, whose problems are numbered anew."""
+        return Grades(self.judge[rows], self.human[rows], self.max_grade[rows], problem)
 
 
 def correlation(name: str, a: Floats, h: Floats) -> float | None:
@@ -148,15 +141,6 @@ def quadratic_kappa(a: Floats, h: Floats) -> float | None:
     return 1 - n * math.fsum((a - h) ** 2) / total if total > 1e-12 * n * n else None
 
 
-def _pairs(grades: Grades) -> dict[str, float | int | None]:
-    earned, ties, pairs = (int(column.sum()) for column in pair_counts(grades))
-    return {
-        "grade_pairs": pairs,
-        "pairwise_accuracy": earned / pairs if pairs else None,
-        "pairwise_ties": ties / pairs if pairs else None,
-    }
-
-
 def pair_counts(grades: Grades) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Pairs of proofs of one problem that people graded differently, by problem.
 
@@ -170,43 +154,28 @@ def pair_counts(grades: Grades) -> tuple[NDArray[np.int64], NDArray[np.int64], N
     for problem, rows in _by_problem(grades):
         high, low = np.nonzero(np.subtract.outer(grades.human[rows], grades.human[rows]) > 1e-9)
         difference = a[rows][high] - a[rows][low]
-        counts[:, problem] = (
-            np.count_nonzero(difference > 1e-9),
-            np.count_nonzero(np.abs(difference) <= 1e-9),
-            len(high),
-        )
+        in_order, tied = difference > 1e-9, np.abs(difference) <= 1e-9
+        counts[:, problem] = np.count_nonzero(in_order), np.count_nonzero(tied), len(high)
     return counts[0], counts[1], counts[2]
 
 
-def _selection(grades: Grades) -> dict[str, float | int | None]:
-    selected, random, oracle = (_mean(column) for column in selections(grades))
-    gain = None
-    if selected is not None and random is not None and oracle is not None and oracle - random > 1e-12:
-        gain = (selected - random) / (oracle - random)
-    return {
-        "selected_grade": selected,
-        "random_grade": random,
-        "oracle_grade": oracle,
-        "selection_gain": gain,
-    }
-
-
-def selections(grades: Grades) -> tuple[Floats, Floats, Floats]:
+def selections(grades: Grades) -> tuple[Floats, Floats, Floats, Floats]:
     """What people gave the proof that the judge likes best, one at random, and the best, by problem.
 
-    Only problems with at least two proofs. Ties are averaged; without any valid judgment any proof may be the choice.
+    Only problems with at least two graded proofs count. Ties are averaged; without any valid judgment any proof may be
+    the choice.
 
     Returns:
-        Three columns of h, one entry a problem.
+        Three columns of h and one that is 1 where the problem counts, else 0, each of shape (C,).
     """
+    problems = int(grades.problem.max(initial=-1)) + 1
+    found = np.zeros((4, problems))
     a = grades.mean_grade
-    rows = [(a[chosen], grades.human[chosen]) for _, chosen in _by_problem(grades) if len(chosen) > 1]
-    selected = [float(h[_best(given)].mean()) for given, h in rows]
-    return (
-        np.array(selected),
-        np.array([float(h.mean()) for _, h in rows]),
-        np.array([float(h.max()) for _, h in rows]),
-    )
+    for problem, rows in _by_problem(grades):
+        if len(rows) > 1:
+            h = grades.human[rows]
+            found[:, problem] = h[_best(a[rows])].mean(), h.mean(), h.max(), 1
+    return found[0], found[1], found[2], found[3]
 
 
 def _best(given: Floats) -> NDArray[np.bool_]:
@@ -217,7 +186,9 @@ def _best(given: Floats) -> NDArray[np.bool_]:
 
 
 def _by_problem(grades: Grades) -> list[tuple[int, NDArray[np.intp]]]:
+    """The proofs of each problem that people graded."""
     order = np.argsort(grades.problem, kind="stable")
+    order = order[grades.by_people[order]]
     kept, starts = np.unique(grades.problem[order], return_index=True)
     return [(int(problem), rows) for problem, rows in zip(kept, np.split(order, starts[1:]), strict=True)]
 
@@ -226,11 +197,3 @@ def _told_apart(column: Floats) -> Floats:
     """Values that differ in their last bits alone are the same: means of the same grades in another order."""
     rounded: Floats = np.round(column, 12)
     return rounded
-
-
-def _mean(values: NDArray[np.float64] | NDArray[np.bool_]) -> float | None:
-    return math.fsum(values.ravel().tolist()) / values.size if values.size else None
-
-
-def _root(value: float | None) -> float | None:
-    return None if value is None else math.sqrt(value)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from proverbench.metrics.curve import Curve, Function, theta
-from proverbench.metrics.summaries import Summary, again, join, summarise
+from proverbench.metrics.summaries import Summary, again, join, linearised, summarise
 
 __all__ = [
     "Function",
@@ -25,6 +25,8 @@ __all__ = [
     "holm_levels",
     "interval",
     "join",
+    "linearised",
+    "look_level",
     "p_value",
     "six",
     "summarise",
@@ -152,6 +154,22 @@ def holm_levels(p_values: Sequence[float], alpha: float = 0.05) -> list[float]:
             failed = step
         levels[place] = 1 - (step if failed is None else failed)
     return levels
+
+
+def look_level(number: int, planned: int | None = None, alpha: float = 0.05) -> float:
+    """The level of the k-th look at data that grow, so that all looks together are wrong in at most 1.5·α of cases.
+
+    Args:
+        number: k, from 1.
+        planned: K, if it was said beforehand how many looks there will be: then each is at α/K, at most α together.
+        alpha: α, the level of a single look.
+
+    Returns:
+        α for the first look, α/(k(k+1)) for later ones (Bonferroni); more looks than planned count as unplanned.
+    """
+    if planned is not None and number <= planned:
+        return alpha / planned
+    return alpha if number == 1 else alpha / (number * (number + 1))
 
 
 def six(value: float) -> float:

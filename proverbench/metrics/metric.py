@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
     from proverbench.metrics.arrays import JudgmentArrays
 
-Need = Literal["labels", "places", "meta"]
-"""What a metric cannot do without: human labels, human labels with a place (first-error step), a meta-verifier."""
+Need = Literal["labels", "places", "meta", "grades", "human grades", "paragraphs"]
+"""What a metric cannot do without: human labels, human labels with a place (first-error step), a meta-verifier, judges
+that give grades, people's grades, a judge that names paragraphs as ProcessBench does."""
+
+SPECIAL: frozenset[Need] = frozenset({"grades", "human grades", "paragraphs"})
+"""What only runs of some protocols have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,11 @@ class Metric:
     g: Callable[..., Any] = itself
     """The metric from its rates, in their order. It takes floats, fractions and arrays alike, and never falls as a rate
     rises, or never rises."""
+    statistic: "Callable[[JudgmentArrays], float | None] | None" = None
+    """Of a metric that is no function of rates: its value, None where undefined. It has no rates then, and its interval
+    is a jackknife's."""
+    scale: "Callable[[JudgmentArrays], float | None] | None" = None
+    """What the function of rates is multiplied by, where that depends on the data; None leaves it undefined."""
     range: tuple[float, float] = (0.0, 1.0)
     """Smallest and largest possible value; intervals are clipped to it."""
     unit: Literal["share", "points"] = "share"

@@ -1,10 +1,10 @@
 """Metrics as ratios of sums over problems: the one form that all intervals and tests are computed from.
 
 Every metric of this package is a *rate*, a sum over problems of credits divided by a sum over problems of what could be
-earned, or a monotone function of several rates. So a resample of problems needs only the problems' sums, and a thousand
-resamples are one matrix product.
+earned, or a monotone function of several rates. So inference needs only the problems' sums.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from proverbench.metrics.arrays import META_UNITS, JudgmentArrays
 from proverbench.metrics.metric import Metric, itself
 from proverbench.metrics.registry import metrics_of
+from proverbench.metrics.summaries import Floats, Summary, summarise
 from proverbench.metrics.verifierbench import QUARTERS
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +28,8 @@ class Function:
     """Names of the rates, in the order that ``g`` takes them."""
     g: Callable[..., Any] = itself
     """Of floats, fractions or arrays (:attr:`proverbench.metrics.metric.Metric.g`)."""
+    limits: tuple[float, float] | None = None
+    """Smallest and largest possible value, to which intervals are cut."""
 
 
 def each_itself(names: Iterable[str]) -> dict[str, Function]:
@@ -50,6 +51,12 @@ class RateTable:
     """Number of single yes-or-no observations behind each rate, shape (K,), for design effects."""
     metrics: Mapping[str, Function]
     """The metrics that are made of these rates, by name."""
+    problems: tuple[str, ...] | None = None
+    """Names of the C problems, where tables of other problems may be joined."""
+
+    def summary(self) -> Summary:
+        """What inference needs of the K rates."""
+        return summarise(self.earned, self.possible, self.items, self.problems)
 
     def columns(self, metric: str) -> list[int]:
         """Columns of the rates that a metric is made of, in the order that its function takes them."""
@@ -76,7 +83,8 @@ class RateTable:
         for name, function in self.metrics.items():
             columns = self.columns(name)
             defined = all(possible[k] for k in columns)
-            found[name] = float(function.g(*(earned[k] / possible[k] for k in columns))) if defined else None
+            value = float(function.g(*(earned[k] / possible[k] for k in columns))) if defined else math.nan
+            found[name] = None if math.isnan(value) else value
         return found
 
 
@@ -107,6 +115,8 @@ def table_of(
     columns: Sequence[tuple[str, NDArray[np.generic], NDArray[np.generic]]],
     arrays: JudgmentArrays,
     metrics: Mapping[str, Function] | None = None,
+    *,
+    items: Sequence[float] | None = None,
 ) -> RateTable:
     """Make a table from credits of single proofs.
 
@@ -115,6 +125,7 @@ def table_of(
             units of single observations, so that ``possible`` adds up to their number.
         arrays: Where the proofs' problems are taken from.
         metrics: Metrics that are made of the rates, beside the rates themselves.
+        items: Numbers of single observations, where credits are weighted.
     """
     problems = len(arrays.problems)
     earned = np.stack([column[1].astype(np.float64) for column in columns], axis=1)
@@ -125,9 +136,29 @@ def table_of(
         names=names,
         earned=sums_by_problem(earned, arrays.problem, problems),
         possible=possible_sums,
-        items=possible_sums.sum(axis=0),
+        items=possible_sums.sum(axis=0) if items is None else np.array(items, dtype=np.float64),
         metrics=each_itself(names) | dict(metrics or {}),
+        problems=arrays.problems,
     )
+
+
+def _function(metric: Metric, arrays: JudgmentArrays) -> Function | None:
+    """A metric as a function of its rates; None where the data leaves it undefined."""
+    rates = tuple(rate.name for rate in metric.rates)
+    if metric.scale is None:
+        return Function(rates, metric.g, metric.range)
+    factor = metric.scale(arrays)
+    if factor is None:
+        return None
+    low, high = metric.range
+    return Function(rates, _scaled(metric.g, factor), (factor * low, factor * high))
+
+
+def _scaled(g: Callable[..., Any], factor: float) -> Callable[..., Any]:
+    def points(*rates: Any) -> Any:
+        return factor * g(*rates)
+
+    return points
 
 
 def metric_table(arrays: JudgmentArrays, metrics: Iterable[Metric]) -> RateTable:
@@ -137,7 +168,8 @@ def metric_table(arrays: JudgmentArrays, metrics: Iterable[Metric]) -> RateTable
         arrays: One split.
         metrics: Of its benchmark.
     """
-    ordered = sorted(metrics, key=lambda metric: len(metric.rates) > 1)
+    ordered = sorted((metric for metric in metrics if metric.rates), key=lambda metric: len(metric.rates) > 1)
+    functions = {metric.name: _function(metric, arrays) for metric in ordered}
     rates = {rate.name: rate for metric in ordered for rate in metric.rates}
     problems = len(arrays.problems)
     earned, possible = np.zeros((problems, len(rates))), np.zeros((problems, len(rates)))
@@ -152,7 +184,8 @@ def metric_table(arrays: JudgmentArrays, metrics: Iterable[Metric]) -> RateTable
         earned=earned,
         possible=possible,
         items=possible.sum(axis=0),
-        metrics={metric.name: Function(tuple(rate.name for rate in metric.rates), metric.g) for metric in ordered},
+        metrics={name: function for name, function in functions.items() if function is not None},
+        problems=arrays.problems,
     )
 
 
@@ -172,13 +205,13 @@ class Sums:
 
 
 def exact_sums(arrays: JudgmentArrays, *, meta: bool = False) -> dict[str, Sums]:
-    """The fractions behind every metric of one split.
+    """The fractions behind every metric of one split that counts whole judgments, proofs or problems.
 
     Args:
         arrays: The split.
         meta: Whether the meta-verifier was asked.
     """
-    table = published_rates(arrays, meta=meta)
+    table = metric_table(arrays, metrics_of(arrays.task, meta=meta).values())
     fractions: dict[str, tuple[int, int]] = {}
     for k, name in enumerate(table.names):
         unit = META_UNITS if name in QUARTERS else 1
@@ -197,5 +230,15 @@ def published_rates(arrays: JudgmentArrays, *, meta: bool = False, best_case: bo
         meta: Whether the meta-verifier was asked.
         best_case: Read invalid judgments in the score's favour (the upper bound).
     """
-    metrics = metrics_of(arrays.task, meta=meta).values()
+    metrics = metrics_of(arrays.task, meta=meta, offers=arrays.offers).values()
     return metric_table(arrays.best_case() if best_case else arrays, metrics)
+
+
+def sample_values(arrays: JudgmentArrays, metric: Metric) -> Floats | None:
+    """A ProverBench metric of each sample alone, shape (C, S), each in [0, 1]; None if it is no mean over proofs."""
+    if arrays.task != "prover" or len(metric.rates) != 1 or metric.rates[0].best_proof:
+        return None
+    rate = metric.rates[0]
+    values = np.zeros((len(arrays.problems), arrays.samples))
+    values[arrays.problem, arrays.sample] = rate.earned(arrays) / rate.possible(arrays)
+    return values

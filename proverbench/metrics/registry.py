@@ -1,26 +1,34 @@
 """Every metric, and how to look one up. Nothing else lists them."""
 
+from collections.abc import Collection
 from difflib import get_close_matches
 
 from proverbench.errors import UserInputError
-from proverbench.metrics import proverbench, verifierbench
-from proverbench.metrics.metric import Metric
+from proverbench.metrics import graded, proverbench, verifierbench
+from proverbench.metrics.metric import SPECIAL, Metric, Need
 from proverbench.records import Task
 
-METRICS: tuple[Metric, ...] = (*proverbench.METRICS, *verifierbench.METRICS)
+METRICS: tuple[Metric, ...] = (*proverbench.METRICS, *verifierbench.METRICS, *graded.METRICS)
 """In the order of summary.json and docs/metrics.md."""
 
 
-def metrics_of(task: Task, *, meta: bool = True) -> dict[str, Metric]:
+def metrics_of(task: Task, *, meta: bool = True, offers: Collection[Need] = frozenset()) -> dict[str, Metric]:
     """The metrics of a benchmark, by name.
 
     Args:
         task: Which benchmark.
         meta: Whether a meta-verifier was asked; without one, no metric needs it.
+        offers: What the run has of what only some protocols give.
     """
+    lacking = SPECIAL.difference(offers) | (frozenset() if meta else {"meta"})
     return {
-        metric.name: metric for metric in METRICS if metric.benchmark == task and (meta or "meta" not in metric.needs)
+        metric.name: metric for metric in METRICS if metric.benchmark == task and not metric.needs.intersection(lacking)
     }
+
+
+def every_metric(task: Task) -> dict[str, Metric]:
+    """All metrics of a benchmark, by name, whatever they need."""
+    return metrics_of(task, offers=SPECIAL)
 
 
 def headlines(task: Task, *, meta: bool = True) -> list[str]:

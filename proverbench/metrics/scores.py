@@ -7,6 +7,7 @@ import numpy as np
 
 from proverbench.benchmark import benchmark_of
 from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
+from proverbench.metrics.grades import pair_counts
 from proverbench.metrics.rates import published_rates
 from proverbench.metrics.registry import METRICS, metrics_of
 from proverbench.records import ProofRecord
@@ -14,7 +15,9 @@ from proverbench.records import ProofRecord
 Score = float | int | None
 
 
-def score_prover(records: Iterable[ProofRecord], *, samples: int, repeats: int) -> dict[str, Score]:
+def score_prover(
+    records: Iterable[ProofRecord], *, samples: int, repeats: int, best_grade: float | None = None
+) -> dict[str, Score]:
     """Score one split's closed records.
 
     Args:
@@ -22,6 +25,8 @@ def score_prover(records: Iterable[ProofRecord], *, samples: int, repeats: int) 
             missing or invalid judgment are worth 0 and stay in the denominators.
         samples: S, the proofs asked for of each problem.
         repeats: R, the judgments asked for of each proof.
+        best_grade: The best grade of the judge's scale, under a protocol that grades; adds ``mean_grade``,
+            ``min_grade`` and ``best_grade``.
 
     Returns:
         ``problems`` and ``proofs`` (counts) and, each in [0, 1], ``pessimistic``, ``pass_any_sample``,
@@ -33,10 +38,17 @@ def score_prover(records: Iterable[ProofRecord], *, samples: int, repeats: int) 
 
     Source: AdvancedMathBench (arXiv 2607.11849), ProverBench. Defined in docs/metrics.md.
     """
-    return scores(arrays_of(records, task="prover", samples=samples, repeats=repeats))
+    return scores(arrays_of(records, task="prover", samples=samples, repeats=repeats, best_grade=best_grade))
 
 
-def score_verifier(records: Iterable[ProofRecord], *, repeats: int, meta: bool = False) -> dict[str, Score]:
+def score_verifier(
+    records: Iterable[ProofRecord],
+    *,
+    repeats: int,
+    meta: bool = False,
+    best_grade: float | None = None,
+    paragraphs: bool = False,
+) -> dict[str, Score]:
     """Score one split's closed records of annotated proofs.
 
     Args:
@@ -44,6 +56,9 @@ def score_verifier(records: Iterable[ProofRecord], *, repeats: int, meta: bool =
             judgment or level is worth 0 and stays in the denominators.
         repeats: R, the judgments asked for of each proof.
         meta: Whether the meta-verifier was asked; adds the metrics ``meta_*``.
+        best_grade: The best grade of the judge's scale, under a protocol that grades; with people's grades in the
+            records adds the measures of agreement with them.
+        paragraphs: Whether the judge names paragraphs as ProcessBench does; adds ``process_f1``.
 
     Returns:
         ``proofs``, ``correct_proofs``, ``incorrect_proofs`` (counts; ``unlocated_proofs`` where there are labels
@@ -55,7 +70,9 @@ def score_verifier(records: Iterable[ProofRecord], *, repeats: int, meta: bool =
 
     Source: AdvancedMathBench (arXiv 2607.11849), VerifierBench. Defined in docs/metrics.md.
     """
-    return scores(arrays_of(records, task="verifier", repeats=repeats), meta=meta)
+    return scores(
+        arrays_of(records, task="verifier", repeats=repeats, best_grade=best_grade, paragraphs=paragraphs), meta=meta
+    )
 
 
 def scores(arrays: JudgmentArrays, *, meta: bool = False) -> dict[str, Score]:
@@ -70,7 +87,11 @@ def scores(arrays: JudgmentArrays, *, meta: bool = False) -> dict[str, Score]:
     """
     _check(arrays)
     exact = published_rates(arrays, meta=meta).exact()
-    return counts(arrays) | {name: exact[name] for name in metrics_of(arrays.task, meta=meta)}
+    found = metrics_of(arrays.task, meta=meta, offers=arrays.offers)
+    return counts(arrays) | {
+        name: exact.get(name) if metric.statistic is None else metric.statistic(arrays)
+        for name, metric in found.items()
+    }
 
 
 def counts(arrays: JudgmentArrays) -> dict[str, Score]:
@@ -83,8 +104,14 @@ def counts(arrays: JudgmentArrays) -> dict[str, Score]:
     }
     named = {name: found[name] for name in benchmark_of(arrays.task).counts}
     unlocated = int(np.count_nonzero(~arrays.located)) if benchmark_of(arrays.task).labelled else 0
-    # Only where there are some, so that runs on located labels read as they always did.
-    return named | {"unlocated_proofs": unlocated} if unlocated else named
+    if unlocated or arrays.paragraphs:
+        # Only where there are some, so that runs on located labels read as they always did.
+        named |= {"unlocated_proofs": unlocated}
+    if "human grades" in arrays.offers:
+        assert arrays.grades is not None
+        pairs = int(pair_counts(arrays.grades)[2].sum())
+        named |= {"correlated_proofs": len(arrays.grades.correlated[0]), "grade_pairs": pairs}
+    return named
 
 
 def undefined(metrics: Mapping[str, Score]) -> dict[str, str]:

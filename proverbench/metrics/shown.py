@@ -1,15 +1,15 @@
-"""Which interval people are shown. Pure, and without numpy: commands that only print load it."""
+"""Which interval people are shown, and what is said beside it. Pure.
+
+Loads no numpy, for commands that only print.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-WILSON, NARROW = "*", "†"
-FOOTNOTES = {
-    WILSON: "* Wilson-type interval: few problems, or nearly all alike (docs/metrics.md)",
-    NARROW: "† too few problems: this interval is too narrow (docs/coverage.md)",
-}
-"""What a mark says: the bootstrap is unreliable there, and there is a Wilson-type interval instead, or there is none.
-Each fits into a line of 80 columns."""
+LITTLE_EVIDENCE = 3
+"""An interval that rests on fewer problems says so in a footnote."""
+_NAMED = 3
+"""So many are named there."""
 
 
 class Shown(NamedTuple):
@@ -17,37 +17,45 @@ class Shown(NamedTuple):
 
     low: float
     high: float
-    mark: str
-    """One of FOOTNOTES, or nothing."""
 
 
 def shown_interval(interval: Mapping[str, Any] | None) -> Shown | None:
-    """The interval to show of one from summary.json: Wilson's where the bootstrap is called unreliable.
+    """The ends of an interval from summary.json.
 
     Returns:
         None when there is none, as for a single problem.
     """
-    if interval is None:
+    if interval is None or interval.get("low") is None:
         return None
-    wilson = interval.get("wilson") if interval.get("unreliable") else None
-    if wilson and wilson.get("low") is not None:
-        return Shown(wilson["low"], wilson["high"], WILSON)
-    if interval.get("low") is None:
-        return None
-    return Shown(interval["low"], interval["high"], NARROW if interval.get("unreliable") else "")
+    return Shown(interval["low"], interval["high"])
 
 
-def intervals_in(result: Any) -> Iterator[Mapping[str, Any]]:
-    """Every interval of a nested result: whatever stands under a name that ends so."""
+def named_intervals(result: Any, name: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every interval of a nested result, whatever stands under a name that ends so, with what it is of."""
     if isinstance(result, dict):
-        for name, part in result.items():
-            yield from [part] if name.endswith("interval") and part is not None else intervals_in(part)
+        own = str(result.get("metric") or result.get("measure") or name)
+        for key, part in result.items():
+            if key.endswith("interval") and part is not None:
+                yield own, part
+            else:
+                yield from named_intervals(part, str(key))
     elif isinstance(result, list):
         for part in result:
-            yield from intervals_in(part)
+            yield from named_intervals(part, name)
 
 
-def footnotes(intervals: Iterable[Mapping[str, Any] | None]) -> Iterator[str]:
-    """What the marks say that these intervals are shown with."""
-    marks = {shown.mark for shown in map(shown_interval, intervals) if shown is not None}
-    return (text for mark, text in FOOTNOTES.items() if mark in marks)
+def footnotes(intervals: Iterable[tuple[str, Mapping[str, Any] | None]]) -> Iterator[str]:
+    """One line about the intervals that rest on few problems, if there are any.
+
+    Args:
+        intervals: What each is of, and the interval.
+    """
+    least: dict[str, float] = {}
+    for name, interval in intervals:
+        evidence = None if interval is None or interval.get("low") is None else interval.get("evidence")
+        if evidence is not None and evidence < LITTLE_EVIDENCE:
+            least[name] = min(evidence, least.get(name, evidence))
+    if least:
+        first = ", ".join(f"{name} on {evidence:.2g}" for name, evidence in list(least.items())[:_NAMED])
+        more = f" and {len(least) - _NAMED} more" if len(least) > _NAMED else ""
+        yield f"Rests on few problems with the rarer outcome: {first}{more}."

@@ -30,10 +30,16 @@ class Summary:
     """What each problem moves each rate by, shape (C, K); 0 where it does not count."""
     variance: Floats
     """Estimated variance of each rate, shape (K,)."""
-    counted: NDArray[np.int64]
-    """Problems that count for each rate, shape (K,)."""
+    present: NDArray[np.bool_]
+    """Which problems count for each rate, shape (C, K)."""
     problems: tuple[str, ...] | None = None
     """Names of the C problems, by which summaries are joined; None: by position."""
+
+    @property
+    def counted(self) -> NDArray[np.int64]:
+        """Problems that count for each rate, shape (K,)."""
+        counts: NDArray[np.int64] = np.sum(self.present, axis=0, dtype=np.int64)
+        return counts
 
     @property
     def correlation(self) -> Floats:
@@ -57,7 +63,7 @@ class Summary:
             self.df[k],
             self.influence[:, k],
             self.variance[k],
-            self.counted[k],
+            self.present[:, k],
             self.problems,
         )
 
@@ -97,7 +103,8 @@ def summarise(
     u = np.where(d > 0, e - p * d, 0.0) / safe
     u[:, (p == 0) | (p == 1)] = 0.0
     u[np.abs(u) < NEGLIGIBLE**2 + 1e-15 * np.abs(u).max(axis=0, initial=0.0)] = 0.0
-    counted = np.count_nonzero(d > 0, axis=0)
+    present = d > 0
+    counted = np.count_nonzero(present, axis=0)
     variance = np.where(counted > 1, counted / np.maximum(counted - 1, 1), 0.0) * (u * u).sum(axis=0)
 
     d_max = n_items * (d * d).sum(axis=0) / safe**2
@@ -116,7 +123,7 @@ def summarise(
         df=_degrees(u, counted, w),
         influence=u,
         variance=variance,
-        counted=counted,
+        present=present,
         problems=None if problems is None else tuple(problems),
     )
 
@@ -152,7 +159,45 @@ def again(values: ArrayLike) -> Summary:
         df=max(10.0, differing * (samples - 1)) * one,
         influence=np.zeros((problems, 1)),
         variance=variance * one,
-        counted=np.array([problems]),
+        present=np.ones((problems, 1), dtype=np.bool_),
+    )
+
+
+def linearised(
+    value: float,
+    influence: Floats,
+    *,
+    evidence: float,
+    present: NDArray[np.bool_],
+    problems: Sequence[str] | None = None,
+    second_order: float = 0.0,
+) -> Summary:
+    """A statistic that is no rate, such as chance disagreement, from what each problem moves it by.
+
+    Args:
+        value: The statistic, in [0, 1].
+        influence: Shape (C,).
+        evidence: m of the rates that it is made of, the least.
+        present: Which problems count, shape (C,).
+        problems: Their names.
+        second_order: Variance that the linear part does not see.
+
+    Returns:
+        A summary of one rate: as many observations as have its variance, C-1 degrees of freedom.
+    """
+    count = int(np.count_nonzero(present))
+    variance = count / max(count - 1, 1) * float((influence * influence).sum()) + second_order
+    spread = value * (1 - value)
+    one = np.ones(1)
+    return Summary(
+        share=value * one,
+        effective_n=(max(spread / variance, 0.001) if variance * DF_MOST > spread > 0 else DF_MOST) * one,
+        evidence=evidence * one,
+        df=max(count - 1.0, 1.0) * one,
+        influence=influence[:, None],
+        variance=variance * one,
+        present=present[:, None],
+        problems=None if problems is None else tuple(problems),
     )
 
 
@@ -173,12 +218,20 @@ def join(*summaries: Summary) -> Summary:
     if all(summary.problems is None for summary in summaries):
         if len({len(summary.influence) for summary in summaries}) > 1:
             raise ValueError("summaries of different problems can only be joined by name")
-        names, blocks = None, [summary.influence for summary in summaries]
+        names, rows = None, [np.arange(len(summary.influence)) for summary in summaries]
     else:
-        names, blocks = _lined_up(summaries)
-    fields = ("share", "effective_n", "evidence", "df", "variance", "counted")
+        names, rows = _lined_up(summaries)
+    height = len(summaries[0].influence) if names is None else len(names)
+    influence, present = [], []
+    for summary, places in zip(summaries, rows, strict=True):
+        influence.append(np.zeros((height, len(summary.share))))
+        present.append(np.zeros((height, len(summary.share)), dtype=np.bool_))
+        influence[-1][places], present[-1][places] = summary.influence, summary.present
+    fields = ("share", "effective_n", "evidence", "df", "variance")
     joined = {field: np.concatenate([getattr(summary, field) for summary in summaries]) for field in fields}
-    return Summary(influence=np.concatenate(blocks, axis=1), problems=names, **joined)
+    return Summary(
+        influence=np.concatenate(influence, axis=1), present=np.concatenate(present, axis=1), problems=names, **joined
+    )
 
 
 def _kish(x: Floats, possible: Floats) -> Floats:
@@ -202,17 +255,13 @@ def _degrees(u: Floats, counted: NDArray[np.int64], w: Floats) -> Floats:
     return found
 
 
-def _lined_up(summaries: Sequence[Summary]) -> tuple[tuple[str, ...], list[Floats]]:
+def _lined_up(summaries: Sequence[Summary]) -> tuple[tuple[str, ...], list[NDArray[np.intp]]]:
+    """All problems, and where each summary's are among them."""
     places: dict[str, int] = {}
     for summary in summaries:
         if summary.problems is None:
             raise ValueError("summaries can only be joined if all name their problems, or none")
         for name in summary.problems:
             places.setdefault(name, len(places))
-    blocks = []
-    for summary in summaries:
-        rows = [places[name] for name in summary.problems or ()]
-        block = np.zeros((len(places), summary.influence.shape[1]))
-        block[rows] = summary.influence
-        blocks.append(block)
-    return tuple(places), blocks
+    rows = [np.array([places[name] for name in summary.problems or ()], dtype=np.intp) for summary in summaries]
+    return tuple(places), rows

@@ -13,14 +13,18 @@ from numpy.typing import NDArray
 
 from proverbench.benchmark import benchmark_of
 from proverbench.metrics.arrays import JudgmentArrays
-from proverbench.metrics.comparison import difference_interval
+from proverbench.metrics.comparison import difference
+from proverbench.metrics.inference import interval
 from proverbench.metrics.metric import harmonic_mean
-from proverbench.metrics.rates import Floats, Function, RateTable, each_itself, sums_by_problem, table_of
+from proverbench.metrics.rates import Function, RateTable, each_itself, sums_by_problem, table_of
 from proverbench.metrics.subsets import subset_probability
-from proverbench.metrics.uncertainty import RESAMPLES, SEED, intervals, significant
+from proverbench.metrics.summaries import Floats
+from proverbench.metrics.uncertainty import intervals, significant
 
 FOLDS = 5
 """Folds of the threshold search."""
+SEED = 20260711
+"""Which problems are in which fold."""
 
 
 def majority(repeats: int) -> int:
@@ -42,8 +46,6 @@ def voting_curve(
     arrays: JudgmentArrays,
     *,
     cost: "Cost | None" = None,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
 ) -> list[dict[str, Any]]:
     """The score under every rule k of r, for every r up to R.
 
@@ -54,8 +56,6 @@ def voting_curve(
     Args:
         arrays: One split.
         cost: What a proof and a judgment cost; adds ``cost`` to each row, the expected cost of the whole split.
-        resamples: Bootstrap resamples for the intervals.
-        seed: Their seed.
 
     Returns:
         One row for each (r, k, metric), r and k ascending: ``r``, ``k``, ``rules``, ``metric`` (``acceptance`` in
@@ -66,7 +66,7 @@ def voting_curve(
     names = ("tpr", "tnr", "bal_f1") if benchmark_of(arrays.task).labelled else ("acceptance",)
     table = _voting_table(arrays, pairs)
     point = table.point()
-    found = intervals(table, resamples=resamples, seed=seed)
+    found = intervals(table)
     rows = []
     for r, k in pairs:
         for name in names:
@@ -105,16 +105,12 @@ class Cost:
         return self.per_proof * len(arrays.keys) + self.per_judgment * drawn * judged
 
 
-def pass_at_k(
-    arrays: JudgmentArrays, ks: Sequence[int] | None = None, *, resamples: int = RESAMPLES, seed: int = SEED
-) -> list[dict[str, Any]]:
+def pass_at_k(arrays: JudgmentArrays, ks: Sequence[int] | None = None) -> list[dict[str, Any]]:
     """Unbiased pass@k, a proof passing when all R judgments accept it.
 
     Args:
         arrays: One ProverBench split.
         ks: Which k; every k up to S if None.
-        resamples: Bootstrap resamples for the intervals.
-        seed: Their seed.
 
     Returns:
         One row for each k: ``k``, ``value`` in [0, 1], ``interval``; where k is not in 1..S or there are no problems,
@@ -135,7 +131,7 @@ def pass_at_k(
         items=possible.sum(axis=0) * [samples // k for k in usable],  # draws of k that share no sample
         metrics=each_itself(f"pass@{k}" for k in usable),
     )
-    point, found = table.point(), intervals(table, resamples=resamples, seed=seed)
+    point, found = table.point(), intervals(table)
     rows: list[dict[str, Any]] = []
     for k in wanted:
         if k in usable:
@@ -169,7 +165,6 @@ def best_threshold(
     arrays: JudgmentArrays,
     *,
     folds: int = FOLDS,
-    resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> dict[str, Any]:
     """The k for which "at least k of R accept" agrees best with the human labels, and what that honestly gains.
@@ -180,14 +175,14 @@ def best_threshold(
     Args:
         arrays: One VerifierBench split.
         folds: Number of folds; fewer when there are fewer problems.
-        resamples: Bootstrap resamples for the interval (given the choices).
-        seed: Seed of the folds and the bootstrap.
+        seed: Seed of the folds.
 
     Returns:
         ``r`` (= R), ``k`` (chosen on everything, for later use), ``chosen`` (k of each fold), ``value`` (bal_f1 on
         folds that did not choose), ``interval``, ``in_sample`` (bal_f1 of k where it was chosen: too high),
         ``majority`` and ``pessimistic`` (bal_f1 of these rules on the same proofs), ``gain`` (over majority) with
-        ``gain_interval``. ``value`` is None, with ``reason``, where a class is absent or there is one problem.
+        ``gain_interval``; intervals take the choices as given. ``value`` is None, with ``reason``, where a class is
+        absent or there is one problem.
     """
     repeats = arrays.repeats
     table = _voting_table(arrays, [(repeats, k) for k in range(1, repeats + 1)])
@@ -200,35 +195,16 @@ def best_threshold(
     count = min(folds, problems)
     fold = np.empty(problems, dtype=np.int64)
     fold[rng.permutation(problems)] = np.arange(problems) % count
-
-    def choose(chosen_from: NDArray[np.bool_]) -> int:
-        values = table.values(table.earned[chosen_from].sum(axis=0), table.possible[chosen_from].sum(axis=0))
-        scores = [float(values[f"bal_f1@{repeats},{k}"]) for k in range(1, repeats + 1)]
-        best = max((score for score in scores if not math.isnan(score)), default=math.nan)
-        return max((k for k, score in enumerate(scores, start=1) if score == best), default=repeats)
-
-    chosen = [choose(fold != f) for f in range(count)]
-    k_of_problem = np.array(chosen)[fold]
-    overall = choose(np.ones(problems, dtype=np.bool_))
-    rows = np.arange(problems)
-    columns = {
-        "honest": k_of_problem,
-        "in_sample": np.full(problems, overall),
-        "majority": np.full(problems, majority(repeats)),
-        "pessimistic": np.full(problems, repeats),
-    }
-    names, earned, possible = [], [], []
-    for rule, k in columns.items():
-        for part, offset in (("tpr", 0), ("tnr", 1)):
-            names.append(f"{part} {rule}")
-            earned.append(table.earned[rows, 2 * (k - 1) + offset])
-            possible.append(table.possible[:, offset])
-    rules = RateTable(
-        names=tuple(names),
-        earned=np.stack(earned, axis=1),
-        possible=np.stack(possible, axis=1),
-        items=np.stack(possible, axis=1).sum(axis=0),
-        metrics={rule: Function((f"tpr {rule}", f"tnr {rule}"), harmonic_mean) for rule in columns},
+    chosen = [_best_k(table, repeats, fold != f) for f in range(count)]
+    overall = _best_k(table, repeats, np.ones(problems, dtype=np.bool_))
+    rules = _under_rules(
+        table,
+        {
+            "honest": np.array(chosen)[fold],
+            "in_sample": np.full(problems, overall),
+            "majority": np.full(problems, majority(repeats)),
+            "pessimistic": np.full(problems, repeats),
+        },
     )
     point = rules.point()
 
@@ -236,15 +212,41 @@ def best_threshold(
         "k": overall,
         "chosen": chosen,
         "value": significant(point["honest"]),
-        "interval": intervals(rules, resamples=resamples, seed=seed)["honest"],
+        "interval": intervals(rules)["honest"],
         "in_sample": significant(point["in_sample"]),
         "majority": significant(point["majority"]),
         "pessimistic": significant(point["pessimistic"]),
         "gain": significant(point["honest"] - point["majority"]),
-        "gain_interval": difference_interval(rules, "honest", rules, "majority", resamples=resamples, seed=seed),
+        "gain_interval": interval(*difference(rules, "honest", rules, "majority")),
         "folds": count,
         "seed": seed,
     }
+
+
+def _best_k(table: RateTable, repeats: int, chosen_from: NDArray[np.bool_]) -> int:
+    """The k with the largest bal_f1 on some problems; of equally good ones the largest."""
+    values = table.values(table.earned[chosen_from].sum(axis=0), table.possible[chosen_from].sum(axis=0))
+    scores = [float(values[f"bal_f1@{repeats},{k}"]) for k in range(1, repeats + 1)]
+    best = max((score for score in scores if not math.isnan(score)), default=math.nan)
+    return max((k for k, score in enumerate(scores, start=1) if score == best), default=repeats)
+
+
+def _under_rules(table: RateTable, rules: Mapping[str, NDArray[np.int64]]) -> RateTable:
+    """Credits under rules that take another k for each problem: name of the rule → k, shape (C,)."""
+    rows = np.arange(len(table.earned))
+    names, earned, possible = [], [], []
+    for rule, k in rules.items():
+        for part, offset in (("tpr", 0), ("tnr", 1)):
+            names.append(f"{part} {rule}")
+            earned.append(table.earned[rows, 2 * (k - 1) + offset])
+            possible.append(table.possible[:, offset])
+    return RateTable(
+        names=tuple(names),
+        earned=np.stack(earned, axis=1),
+        possible=np.stack(possible, axis=1),
+        items=np.stack(possible, axis=1).sum(axis=0),
+        metrics={rule: Function((f"tpr {rule}", f"tnr {rule}"), harmonic_mean) for rule in rules},
+    )
 
 
 def _voting_table(arrays: JudgmentArrays, pairs: list[tuple[int, int]]) -> RateTable:

@@ -31,7 +31,7 @@ def expected_width(
     Args:
         strata: What is known so far.
         judged: Share of all proofs that were judged.
-        run_width: Width of the interval of the score as judged, which problems and samples alone account for.
+        run_width: Width of the interval that another draw of problems alone accounts for.
         labelled: With the labels there are, instead of all that are planned.
 
     Returns:

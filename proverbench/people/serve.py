@@ -9,7 +9,7 @@ from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.strata import NAMES, strata_of
 from proverbench.people.book import LabelBook, StaleError
 from proverbench.people.draw import Drawn
-from proverbench.people.gain import Stratum, expected_width
+from proverbench.people.gain import Stratum, Z, expected_width
 from proverbench.people.sheet import labelling_of
 from proverbench.show.report.serve import Followed, Handler, make_server
 
@@ -103,8 +103,11 @@ def progress(book: LabelBook, arrays: JudgmentArrays) -> dict[str, Any]:
         labelled = [key for key in inside if states[key]["labelled"]]
         share = sum(index[key] == number for key in judged) / len(judged) if judged else 0.0
         strata.append(Stratum(share, sum(map(_correct, (states[key] for key in labelled))), len(labelled), len(inside)))
-    accepted = float(arrays.accepted.mean()) if len(arrays.keys) else 0.0
-    run_width = 2 * 1.96 * (max(accepted * (1 - accepted), 0.0) / max(len(arrays.problems), 1)) ** 0.5
+    # What another draw of problems would move: how far the strata are apart, each problem counted once.
+    rates = [(share, (correct + 0.5) / (labelled + 1)) for share, correct, labelled, _ in strata]
+    middle = sum(share * rate for share, rate in rates)
+    apart = sum(share * (rate - middle) ** 2 for share, rate in rates)
+    run_width = 2 * Z * (apart / max(len(arrays.problems), 1)) ** 0.5
     known = {"judged": len(judged) / max(len(arrays.keys), 1), "run_width": run_width}
     return {
         "labelled": sum(state["labelled"] for state in states.values()),

@@ -4,6 +4,7 @@ docs/protocols.md explains the file. A reply is read in time linear in its lengt
 stable reason codes. This module is pure: it takes the file's text.
 """
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -14,10 +15,11 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from proverbench.errors import ConfigError, InvalidReply
-from proverbench.protocols.basic_v1 import answer_text
+from proverbench.protocols.basic_v1 import BASIC_V1, answer_text
 from proverbench.protocols.elements import elements, json_objects
-
-VerdictType = Literal["first-error-step", "grade", "label"]
+from proverbench.protocols.grading import SHARED, plain_layout
+from proverbench.protocols.protocol import Protocol, Slots, VerdictType
+from proverbench.records import Verdict
 
 REASONS: dict[str, str] = {
     "missing:value": "The reply holds nothing of the declared form.",
@@ -232,18 +234,28 @@ def check_examples(declared: Declared, where: str) -> None:
     Raises:
         ConfigError: Says what was read instead of what was expected, for each, or that a valid or an invalid one lacks.
     """
+    faults = example_faults(declared, where)
+    if faults:
+        raise ConfigError.of(faults)
+
+
+def example_faults(declared: Declared, where: str) -> list[str]:
+    """What is wrong with the examples of a protocol."""
     faults = []
     for number, example in enumerate(declared.example, 1):
-        read = read_example(declared, example)
-        wanted = example.expect_reason if example.expect_reason is not None else _plain(example.expect)
+        read, wanted = read_example(declared, example), expected(example)
         if read != wanted:
             faults.append(f"{where}: protocol.example {number}: read {read!r}, but the file expects {wanted!r}")
     if not any(example.expect_reason is None for example in declared.example):
         faults.append(f"{where}: protocol.example: give at least one reply that is valid, with `expect`")
     if not any(example.expect_reason is not None for example in declared.example):
         faults.append(f"{where}: protocol.example: give at least one reply that is invalid, with `expect_reason`")
-    if faults:
-        raise ConfigError.of(faults)
+    return faults
+
+
+def expected(example: Example) -> float | str:
+    """What an example expects, as :func:`read_example` says it."""
+    return example.expect_reason if example.expect_reason is not None else _plain(example.expect)
 
 
 def read_example(declared: Declared, example: Example) -> float | str:
@@ -342,3 +354,42 @@ def _said(fault: Any, where: str) -> str:
     place = ".".join(["protocol", *(str(part) for part in fault["loc"])])
     found = "" if fault["type"] == "missing" else f" (found {fault['input']!r})"
     return f"{where}: {place}: {fault['msg']}{found}"
+
+
+SLOTS = ("problem", "rubric", "max_grade", "human_solution", "solution")
+"""What a judge's prompt of a declared protocol may hold in braces."""
+
+
+def as_protocol(declared: Declared, text: str) -> Protocol:
+    """The protocol that a file declares.
+
+    Args:
+        declared: What it says.
+        text: The file's text, of which the protocol's digest is made.
+    """
+
+    def read(answer: str, n_steps: int) -> Verdict:
+        found = declared.read(answer, n_steps)
+        return Verdict(found.first_error_step, answer_text(answer), "", grade=found.grade, label=found.label)
+
+    scale = declared.scale
+    located = declared.verdict == "first-error-step"
+    return Protocol(
+        name=declared.name,
+        slots={
+            "policy": BASIC_V1.slots["policy"],
+            "verifier": Slots(names=SLOTS, required=("problem", "solution"), own=None),
+        },
+        verdict=declared.verdict,
+        read_proof=BASIC_V1.read_proof,
+        readable_steps=BASIC_V1.readable_steps,
+        read_judgment=read,
+        accepts=lambda said: declared.accepts(Reading(said.grade, said.label, said.first_error_step)),
+        reasons=SHARED | REASONS,
+        layout=BASIC_V1.layout if located else plain_layout,
+        tags=() if declared.find.tag is None else (re.escape(declared.find.tag),),
+        max_grade=scale.max if scale else None,
+        grade_step=scale.step if scale else None,
+        accept_from=declared.accept.from_ if declared.accept else None,
+        digest=hashlib.sha256(text.encode()).hexdigest(),
+    )

@@ -6,11 +6,15 @@ a reply is never repaired, and everything is linear in the text.
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from decimal import Decimal
 
 from proverbench.errors import InvalidReply
-from proverbench.protocols.basic_v1 import MAX_INDEX_DIGITS, answer_text
+from proverbench.protocols.basic_v1 import BASIC_V1, MAX_INDEX_DIGITS, answer_text
+from proverbench.protocols.basic_v1 import REASONS as SHARED_REASONS
 from proverbench.protocols.elements import elements, last_box, last_plain_box
+from proverbench.protocols.protocol import Protocol, Slots
+from proverbench.records import Verdict
 
 _POINTS = re.compile(r"(\d++)(?:\s*+(?:out\s++of|/)\s*+7)?+", re.IGNORECASE)
 _SCORE = re.compile(r"\d++(?:\.\d++)?+|\.\d++")
@@ -97,3 +101,100 @@ def whole_number(digits: str, most: int) -> int | None:
     if len(plain) > len(str(most)) or int(plain) > most:
         return None
     return int(plain)
+
+
+_OTHERS = ("empty_assessment", "bad_index", "index_out_of_range", "bad_level", "verifier_invalid")
+SHARED: dict[str, str] = {
+    code: meaning
+    for code, meaning in SHARED_REASONS.items()
+    if code not in _OTHERS and not code.startswith(("missing:", "duplicate:"))
+}
+"""The reason codes that every protocol has: those of any reply, and of a proof."""
+
+
+def _reasons(*own: str) -> dict[str, str]:
+    return SHARED | {code: REASONS[code] for code in own}
+
+
+def plain_layout(steps: Sequence[str]) -> str:
+    """The steps with an empty line between them, and no mark of where one ends."""
+    return "\n\n".join(steps)
+
+
+def _paragraphs(steps: Sequence[str]) -> str:
+    return "\n\n".join(f"<paragraph_{i}>\n{step}\n</paragraph_{i}>" for i, step in enumerate(steps))
+
+
+def _points(text: str, n_steps: int) -> Verdict:
+    return Verdict(None, answer_text(text), "", grade=parse_points(text))
+
+
+def _score(text: str, n_steps: int) -> Verdict:
+    return Verdict(None, answer_text(text), "", grade=parse_score(text))
+
+
+def _paragraph(text: str, n_steps: int) -> Verdict:
+    return Verdict(parse_paragraph(text, n_steps), answer_text(text), "")
+
+
+GRADE_0_7 = Protocol(
+    name="grade-0-7",
+    slots={
+        "policy": BASIC_V1.slots["policy"],
+        "verifier": Slots(
+            names=("problem", "rubric", "max_grade", "human_solution", "solution"),
+            required=("problem", "solution"),
+            own="grade-0-7.txt",
+        ),
+    },
+    verdict="grade",
+    read_proof=BASIC_V1.read_proof,
+    readable_steps=BASIC_V1.readable_steps,
+    read_judgment=_points,
+    accepts=lambda verdict: verdict.grade is not None and verdict.grade >= 6,
+    reasons=_reasons("missing:points", "bad_grade", "grade_out_of_range", "conflicting:points"),
+    layout=plain_layout,
+    tags=("points",),
+    max_grade=7,
+    grade_step=1,
+    accept_from=6,
+)
+"""Whole points from 0 to 7, as at olympiads; a proof is accepted from 6."""
+
+SCORE_3 = Protocol(
+    name="score-3",
+    slots={
+        "policy": BASIC_V1.slots["policy"],
+        "verifier": Slots(
+            names=("problem", "human_solution", "solution"), required=("problem", "solution"), own="score-3.txt"
+        ),
+    },
+    verdict="grade",
+    read_proof=BASIC_V1.read_proof,
+    readable_steps=BASIC_V1.readable_steps,
+    read_judgment=_score,
+    accepts=lambda verdict: verdict.grade is not None and verdict.grade >= 1,
+    reasons=_reasons("missing:boxed", "bad_score", "score_not_allowed"),
+    layout=plain_layout,
+    max_grade=1,
+    grade_step=0.5,
+    accept_from=1,
+)
+"""0, 0.5 or 1, as DeepSeekMath-V2's verifier (arXiv 2511.22570) gives; a proof is accepted at 1."""
+
+PROCESS_V1 = Protocol(
+    name="process-v1",
+    slots={
+        "policy": BASIC_V1.slots["policy"],
+        "verifier": Slots(names=("problem", "solution"), required=("problem", "solution"), own="process-v1.txt"),
+    },
+    verdict="first-error-step",
+    read_proof=BASIC_V1.read_proof,
+    readable_steps=BASIC_V1.readable_steps,
+    read_judgment=_paragraph,
+    accepts=lambda verdict: verdict.first_error_step == -1,
+    reasons=_reasons("missing:boxed", "bad_index", "index_out_of_range"),
+    layout=_paragraphs,
+    tags=(r"paragraph_\d++",),
+)
+"""The first wrong paragraph, as ProcessBench asks for it."""

@@ -15,6 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from msgspec import UNSET
+
 from proverbench.errors import PromptError
 from proverbench.protocols.basic_v1 import BASIC_V1
 from proverbench.protocols.protocol import Protocol, Slots
@@ -277,11 +279,21 @@ def _judge_values(
     protocol = template.protocol
     reference = row.reference_solution if use_reference else ""
     shown = [_shown(step, switch, tags=protocol.tags) for step in steps]
+    rubric = "" if row.rubric is UNSET else row.rubric
     return {
+        "rubric": _shown(rubric, switch, tags=protocol.tags) if rubric else (NO_REFERENCE, 0),
+        "max_grade": (_most_points(row, protocol), 0),
         "problem": _shown(row.problem, switch, tags=protocol.tags),
         "human_solution": _shown(reference, switch, tags=protocol.tags) if reference else (NO_REFERENCE, 0),
         "solution": (protocol.layout([step for step, _ in shown]), sum(count for _, count in shown)),
     }
+
+
+def _most_points(row: Problem, protocol: Protocol) -> str:
+    """The scale that the row was graded on, else the protocol's."""
+    if isinstance(row, Proof) and row.max_grade is not UNSET:
+        return str(row.max_grade)
+    return NO_REFERENCE if protocol.max_grade is None else f"{protocol.max_grade:g}"
 
 
 def _judgment_text(verdict: Verdict, switch: bool) -> _Value:

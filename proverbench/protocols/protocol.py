@@ -60,3 +60,11 @@ class Protocol:
     """Of a grade: the least that accepts."""
     digest: str | None = None
     """Of a protocol declared in a file: SHA-256 of what it says."""
+
+    def shown(self, verdict: Verdict) -> str:
+        """A valid judgment's verdict in words."""
+        if self.verdict == "grade":
+            return f"grade {verdict.grade:g} of {self.max_grade:g}"
+        if self.verdict == "label":
+            return f"label {verdict.label}"
+        return "no error" if verdict.first_error_step == -1 else f"first error at step {verdict.first_error_step}"

@@ -8,9 +8,10 @@ import numpy as np
 from msgspec import UNSET
 
 from proverbench.metrics.rates import RateTable, each_itself
-from proverbench.metrics.uncertainty import RESAMPLES, SEED, resample_weights, significant
+from proverbench.metrics.uncertainty import significant
 from proverbench.retrieval.metrics import SCALARS, SUMMARY_KS, Floats, Kinds, QueryScores, macro_mean, score_queries
 from proverbench.retrieval.records import GoldQuery, Positions, RunManifest
+from proverbench.retrieval.resampling import RESAMPLES, SEED, resample_weights
 
 HEADLINE = ("nDCG@10", "R@10", "MRR", "MAP")
 """What breakdowns and comparisons list first."""

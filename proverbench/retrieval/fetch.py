@@ -7,21 +7,20 @@ this project, so it is recorded at the first fetch (``fetched.json``), and any o
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from proverbench.errors import DataError, EndpointError
+from proverbench.errors import DataError
 from proverbench.inputs.fetch import PinnedFile
 from proverbench.inputs.fetch import fetch as fetch_pinned
+from proverbench.inputs.hub import hub_address, hub_file, hub_listing
 from proverbench.retrieval.subsets import SHARED_171_SHA256
 from proverbench.run.journal import write_whole
 
 CORPUS = "corpus"
-HUB = "https://huggingface.co"
 CORPUS_REPOSITORY = "FrenzyMath/lsv2-mathlib-v4.28.0-rc1-jsonl"
 CORPUS_REVISION = "c5f07cc71d42"
 CORPUS_FILE = "mathlib-4280.jsonl"
@@ -107,7 +106,7 @@ def _fetch_corpus(folder: Path, source: str | None) -> Fetched:
             "changed, or the file has; delete both to begin anew"
         )
     if recorded is None:
-        of = {"repository": CORPUS_REPOSITORY, "revision": CORPUS_REVISION, "source": source or HUB}
+        of = {"repository": CORPUS_REPOSITORY, "revision": CORPUS_REVISION, "source": hub_address(source)}
         record = {**_record(folder), CORPUS_FILE: {"sha256": found, "bytes": target.stat().st_size, **of}}
         write_whole(folder / RECORD, (json.dumps(record, indent=1) + "\n").encode())
     return Fetched(target, found, new, first=recorded is None)
@@ -129,31 +128,11 @@ def _download(target: Path, source: str | None) -> None:
         shutil.copyfile(_only_jsonl(Path(source)), part)
         part.replace(target)
         return
-    from huggingface_hub import HfApi  # heavy, and only fetching needs it
-
-    # A token is for the hub itself, never for a mirror.
-    token = os.environ.get("HF_TOKEN") or None if source is None else False
-    api = HfApi(endpoint=source or HUB, token=token, library_name="proverbench")
-    try:
-        files = api.list_repo_files(CORPUS_REPOSITORY, repo_type="dataset", revision=CORPUS_REVISION)
-        name = _only([file for file in files if file.endswith(".jsonl")], source or HUB)
-        workplace = target.with_name(".fetch")
-        came = api.hf_hub_download(
-            CORPUS_REPOSITORY, name, repo_type="dataset", revision=CORPUS_REVISION, local_dir=workplace
-        )
-        Path(came).replace(target)
-        shutil.rmtree(workplace)
-    except DataError:
-        raise
-    except Exception as exc:  # the library's transport raises classes of its own, which differ by version
-        if isinstance(exc, OSError) and exc.filename is not None:
-            raise  # the disk, not the network
-        reason = str(exc).splitlines()[0] if str(exc) else type(exc).__name__
-        raise EndpointError(
-            f"{source or HUB}: {CORPUS_REPOSITORY} at {CORPUS_REVISION}: {reason}; what came is kept. Another source: "
-            "--from URL-or-folder",
-            kind="hub",
-        ) from exc
+    files = hub_listing(CORPUS_REPOSITORY, CORPUS_REVISION, endpoint=source)
+    name = _only([file for file in files if file.endswith(".jsonl")], hub_address(source))
+    part = target.with_name(target.name + ".part")
+    shutil.copyfile(hub_file(CORPUS_REPOSITORY, name, CORPUS_REVISION, endpoint=source), part)
+    part.replace(target)
 
 
 def _only_jsonl(folder: Path) -> Path:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from proverbench.metrics.uncertainty import RESAMPLES, SEED
+from proverbench.retrieval.resampling import RESAMPLES, SEED
 from proverbench.retrieval.rundata import RunData
 
 FORMULAS = (

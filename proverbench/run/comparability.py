@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from proverbench.benchmark import benchmark_of
-from proverbench.metrics.registry import METRICS, headlines, metrics_of
+from proverbench.metrics.registry import METRICS, every_metric, headlines
 from proverbench.records import Manifest, Role, RoleIdentity, Row, Summary, Task
 from proverbench.run.remarks import import_differences
 
@@ -158,7 +158,7 @@ def comparable(metrics: Sequence[str], found: Sequence[Difference], task: Task) 
     """Of these metrics of a benchmark, those that mean the same in runs that differ so."""
     if not any(difference.aspect == "samples" for difference in found):
         return list(metrics)
-    known = metrics_of(task)
+    known = every_metric(task)
     return [metric for metric in metrics if not known[metric].grows_with_samples]
 
 
@@ -245,6 +245,15 @@ def _texts(row: Row) -> tuple[str, str, str]:
 
 CALIBRATION_ASPECTS = ("protocol", "verifier", "verifier prompt", "reference switch")
 """What a calibration must share with the run that it corrects, beside having at least as many repeats."""
+
+
+def calibration_doubts(run: Manifest, calibration: Manifest) -> list[str]:
+    """What makes it doubtful that a VerifierBench run measures the judge of a ProverBench run, a sentence each."""
+    (aspect,) = (aspect for aspect in ASPECTS if aspect.name == "neutralising")
+    ours, theirs = str(aspect.read(run)), str(aspect.read(calibration))
+    if ours == theirs:
+        return []
+    return [f"another {aspect.name}: the run has it {ours}, the calibration {theirs}; {aspect.why}"]
 
 
 def calibration_faults(run: Manifest, calibration: Manifest) -> list[str]:

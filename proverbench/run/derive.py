@@ -29,6 +29,7 @@ from proverbench.records import (
     Summary,
 )
 from proverbench.run.extent import ROLES
+from proverbench.run.published_tables import beside_published
 from proverbench.run.sources import Sources
 from proverbench.selection import EVERYTHING, splits
 from proverbench.spending.usage import NO_USAGE, Usage, normalise_usage
@@ -64,6 +65,8 @@ def build_record(sources: Sources, proof: int, observe: Callable[[CallLine], Non
             "annotation": row.annotation,
             "is_correct": row.is_correct,
             "first_error_step": row.first_error_step,
+            "grade": row.grade,
+            "max_grade": row.max_grade,
         }
         generation = Generation(row.steps, None)
     else:
@@ -235,7 +238,14 @@ class Summariser:
     def __init__(self, sources: Sources) -> None:
         plan = sources.plan
         self._sources = sources
-        self._arrays = ArrayBuilder(task=sources.manifest.identity.task, samples=plan.samples, repeats=plan.repeats)
+        protocol = sources.reader.protocol
+        self._arrays = ArrayBuilder(
+            task=sources.manifest.identity.task,
+            samples=plan.samples,
+            repeats=plan.repeats,
+            best_grade=protocol.max_grade if protocol.verdict == "grade" else None,
+            paragraphs=protocol.name == "process-v1",
+        )
         self._splits = {name: _Split() for name in splits(sources.rows)}
         self._invalid: dict[Role, Counter[str]] = {role: Counter() for role in ROLES}
         self._calls: Counter[Role] = Counter()
@@ -245,6 +255,7 @@ class Summariser:
         self._alike: dict[Role, _Alike] = defaultdict(_Alike)
         self._missing_finish: Counter[Role] = Counter()
         self._unseen: Counter[str] = Counter()
+        self._neutralised = 0
 
     def see_call(self, line: CallLine) -> None:
         """Count a call's usage and what the server said of itself."""
@@ -275,6 +286,7 @@ class Summariser:
     def see_record(self, record: ProofRecord) -> None:
         """Count a record; what the intervals need of it are a few bytes for each judgment."""
         self._arrays.add(record)
+        self._neutralised += record.neutralised > 0
         if characters := sum(map(unseen, record.steps)):
             self._unseen["proofs"] += 1
             self._unseen["characters"] += characters
@@ -291,7 +303,7 @@ class Summariser:
 
     def scored(self) -> Scored:
         """The summary of all that was seen, and the arrays it rests on; nothing more can be seen then."""
-        manifest, plan = self._sources.manifest, self._sources.plan
+        manifest = self._sources.manifest
         arrays = self._arrays.build()
         parts = {name: self._split(name, arrays) for name in self._splits}
         roles = manifest.identity.roles
@@ -304,12 +316,14 @@ class Summariser:
             splits=parts,
             invalid={role: dict(sorted(found.items())) for role, found in self._invalid.items() if role in roles},
             usage={role: self._tokens(role) for role in ROLES if self._calls[role]},
-            closed_unanswered=sum(
-                1 for role in ROLES for number in range(plan.size(role)) if self._sources.ledger.is_closed(role, number)
-            ),
+            closed_unanswered=self._closed(),
             warnings=list(self._warnings()),
         )
         return Scored(summary, arrays)
+
+    def _closed(self) -> int:
+        plan, ledger = self._sources.plan, self._sources.ledger
+        return sum(1 for role in ROLES for number in range(plan.size(role)) if ledger.is_closed(role, number))
 
     def _split(self, name: str, arrays: JudgmentArrays) -> SplitSummary:
         plan, seen = self._sources.plan, self._splits[name]
@@ -340,6 +354,8 @@ class Summariser:
                 f"proverbench's own prompts were used ({', '.join(identity.own_prompts)}): "
                 "not comparable with published tables"
             )
+        if said := beside_published(self._sources.manifest, closed=self._closed(), neutralised=self._neutralised):
+            yield said
         for role, models in self._models.items():
             names = sorted({str(model) for model, _ in models})
             if len(names) > 1:

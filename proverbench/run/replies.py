@@ -6,7 +6,7 @@ from proverbench.endpoints.kinds.registry import find_kind
 from proverbench.errors import ConfigError, InvalidReply
 from proverbench.protocols.basic_v1 import check_finish
 from proverbench.protocols.protocol import Protocol
-from proverbench.protocols.registry import find_protocol
+from proverbench.protocols.registry import protocol_of
 from proverbench.records import GIVEN, CallLine, Generation, Manifest, MetaJudgment, Role, Verdict
 
 
@@ -18,13 +18,14 @@ class ReplyReader:
 
     Args:
         manifest: Of the run.
+        declared: The protocol that its folder holds, if it holds one.
 
     Attributes:
         protocol: How its replies are read.
     """
 
-    def __init__(self, manifest: Manifest) -> None:
-        self.protocol: Protocol = find_protocol(manifest.identity.protocol)
+    def __init__(self, manifest: Manifest, declared: Protocol | None = None) -> None:
+        self.protocol: Protocol = protocol_of(manifest.identity, declared)
         self._strips_start = manifest.strips_steps
         self._stops: Mapping[Role, tuple[frozenset[str], bool]] = {
             role: (find_kind(identity.kind).normal_stops, identity.accept_missing_finish)

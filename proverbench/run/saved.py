@@ -87,7 +87,7 @@ def call_cost(run: RunFolder) -> Cost | None:
     """
     from proverbench.run.spent import spent_of  # pydantic: only where prices are read
 
-    spent = spent_of(run.sources).budget.roles
+    spent = spent_of(run.sources, whole=True).budget.roles
     asked = {role: spent[role] for role in ("policy", "verifier") if role in spent}
     if not all(spending.calls_with_usage for spending in asked.values()):
         return None

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from proverbench.errors import JournalError, RunMismatchError
 from proverbench.protocols.prompts import Template
@@ -38,6 +39,7 @@ from proverbench.run.sources import (
     NEXT_INPUTS,
     PROMPT_FILES,
     PROMPTS,
+    PROTOCOL_FILE,
     SUMMARY,
     Sources,
     encode_rows,
@@ -60,6 +62,8 @@ class Draft:
     """What calls.jsonl begins with: given proofs (``--proofs``) as answered policy calls, or lines of other runs."""
     shard_place: ShardPlace | None = None
     """Of a shard: where its rows stand."""
+    protocol_text: str | None = None
+    """Of a protocol that the user declared: its file."""
     format_version: int = FORMAT_VERSION
     """Of a run that there is already, its own: replies go on being read as its judges were shown them."""
 
@@ -119,6 +123,7 @@ class Session:
             self._lock.release()
             raise
         self._started = False
+        self._grown_from: Extent | UnsetType = UNSET
 
     @classmethod
     def create(cls, path: Path, draft: Draft, *, on_start: Callable[[Sources], object] | None = None) -> "Session":
@@ -144,6 +149,8 @@ class Session:
                 prompts.mkdir(exist_ok=True)
             for role, template in draft.templates.items():
                 write_whole(prompts / PROMPT_FILES[role], template.text.encode())
+            if draft.protocol_text is not None:
+                write_whole(path / PROMPTS / PROTOCOL_FILE, draft.protocol_text.encode())
             write_whole(path / INPUTS, draft.inputs)
             write_lines(path, draft.lines)
             write_whole(path / MANIFEST, pretty(draft.manifest))
@@ -160,12 +167,7 @@ class Session:
             JournalError: If calls.jsonl is damaged.
         """
         self.sources.refresh()
-        faults = [
-            *identity_differences(self.sources.manifest.identity, draft.identity),
-            *_shrinking(self.sources, draft),
-            *_other_format(self.sources.manifest, draft),
-        ]
-        if faults:
+        if faults := growth_faults(self.sources, draft):
             raise RunMismatchError(
                 "\n".join([f"{self.path} cannot be resumed so; start a new run for it, or drop the option:", *faults])
             )
@@ -186,6 +188,8 @@ class Session:
         old = self.sources.manifest
         if draft.manifest == old:
             return
+        if _size(draft.extent) != _size(old.extent) and next(open_calls(self.sources), None) is None:
+            self._grown_from = old.extent
         for role, template in draft.templates.items():
             if role not in self.sources.templates:
                 write_whole(self.path / PROMPTS / PROMPT_FILES[role], template.text.encode())
@@ -222,7 +226,11 @@ class Session:
         if not self._started:
             self._started = True
             self._withdraw_summary()
-            self.journal.append(SessionLine(event="start", at=now(), operation=self.sources.manifest.operation))
+            self.journal.append(
+                SessionLine(
+                    event="start", at=now(), operation=self.sources.manifest.operation, grown_from=self._grown_from
+                )
+            )
             self.sources.ledger.reopen()
             if self._on_start is not None:
                 self._on_start(self.sources)
@@ -279,6 +287,11 @@ class Session:
             self._lock.release()
 
 
+def _size(extent: Extent) -> tuple[int, int, int]:
+    """How much data there is: more of it is a second look."""
+    return extent.rows, extent.samples, extent.verifier_repeats
+
+
 class _Completeness(msgspec.Struct):
     """The one field of a summary that matters here."""
 
@@ -333,6 +346,15 @@ def identity_differences(old: Identity, new: Identity, *, first: str = "the run 
         elif before != after:
             faults.append(f"  {name}: {first} {before!r}, {second} {after!r}")
     return faults
+
+
+def growth_faults(sources: Sources, draft: Draft) -> list[str]:
+    """What keeps a run from becoming ``draft``, a line each."""
+    return [
+        *identity_differences(sources.manifest.identity, draft.identity),
+        *_shrinking(sources, draft),
+        *_other_format(sources.manifest, draft),
+    ]
 
 
 def _other_format(manifest: Manifest, draft: Draft) -> list[str]:

@@ -17,6 +17,7 @@ import msgspec
 from proverbench.benchmark import benchmark_of
 from proverbench.endpoints.kinds.registry import known_kind, no_such_kind
 from proverbench.errors import JournalError, PromptError, RunMismatchError
+from proverbench.protocols.declared import as_protocol, declare
 from proverbench.protocols.prompts import Template
 from proverbench.protocols.registry import known_protocol, no_such_protocol
 from proverbench.records import (
@@ -40,6 +41,8 @@ SUMMARY = "summary.json"
 NEXT_INPUTS = "inputs.jsonl.next"
 """The rows of a run that is about to grow; they become INPUTS once the manifest means them."""
 PROMPTS = "prompts"
+PROTOCOL_FILE = "protocol.toml"
+"""In that folder: the protocol that the user declared, where one was."""
 SHARDS = "shards"
 """Where a cluster's workers write; taken into the run at its end (executors/shards.py)."""
 FORMAT_VERSION = 2
@@ -143,7 +146,11 @@ class Sources:
     def _read_parts(self) -> None:
         path = self.path
         self.rows = Inputs(path, self.manifest)
-        self.reader = ReplyReader(self.manifest)
+        self.protocol_text = _declared_text(path, self.manifest.identity)
+        declared = None
+        if self.protocol_text is not None:
+            declared = as_protocol(declare(self.protocol_text, str(path / PROMPTS / PROTOCOL_FILE)), self.protocol_text)
+        self.reader = ReplyReader(self.manifest, declared)
         try:
             self.templates = {
                 role: Template.load(role, path / PROMPTS / PROMPT_FILES[role], self.reader.protocol)
@@ -238,6 +245,27 @@ def read_manifest(path: Path) -> Manifest:
     return manifest
 
 
+def _declared_text(path: Path, identity: Identity) -> str | None:
+    """The file that declares a run's protocol; None where it is one of this version's.
+
+    Raises:
+        JournalError: If it is not there, or was changed.
+    """
+    if identity.protocol_sha256 is msgspec.UNSET:
+        return None
+    file = path / PROMPTS / PROTOCOL_FILE
+    try:
+        raw = file.read_bytes()
+    except OSError as exc:
+        raise JournalError(f"cannot read {file}, which says how replies are to be read: {exc.strerror}") from exc
+    if hashlib.sha256(raw).hexdigest() != identity.protocol_sha256:
+        raise JournalError(
+            f"{file} is not the protocol that the run was made with (its SHA-256 is not the one in {MANIFEST}); put "
+            "the original back"
+        )
+    return raw.decode()
+
+
 class _Stored(msgspec.Struct):
     """What a run's id is made of."""
 
@@ -248,7 +276,7 @@ class _Stored(msgspec.Struct):
 def _check_identity(raw: bytes, manifest: Manifest, file: Path) -> None:
     """Refuse a run that this version would read by other rules than it was made with."""
     protocol = manifest.identity.protocol
-    if known_protocol(protocol) is None:
+    if manifest.identity.protocol_sha256 is msgspec.UNSET and known_protocol(protocol) is None:
         raise RunMismatchError(
             f"{file}: its replies are to be read by protocol {protocol!r}, which this version does not know; "
             f"{no_such_protocol(protocol)}. Upgrade proverbench"
@@ -292,6 +320,7 @@ class _Operation(msgspec.Struct):
     max_cost_usd: float | None = None
     max_tokens_total: int | None = None
     batch: str | None = None
+    looks: int | None = None
     imported: dict[str, Any] | None = None
 
 

@@ -10,7 +10,7 @@ from msgspec import UnsetType
 
 from proverbench.metrics.arrays import META_UNITS, SEVERITIES, meta_units, severity_of
 from proverbench.metrics.rates import Sums, exact_sums
-from proverbench.metrics.shown import WILSON, shown_interval
+from proverbench.metrics.shown import shown_interval
 from proverbench.protocols.fields import decode_field
 from proverbench.records import CallLine, Extent, Judgment, Manifest, ProofRecord, Summary
 from proverbench.run.boards import Entry
@@ -40,10 +40,11 @@ SCORES: dict[str, str] = {
     "high": "Float64",
     "se": "Float64",
     "n": "Int64",
-    "left_out": "Int64",
-    "unreliable": "string",
-    "wilson_low": "Float64",
-    "wilson_high": "Float64",
+    "effective_n": "Float64",
+    "evidence": "Float64",
+    "df": "Float64",
+    "same_problems_low": "Float64",
+    "same_problems_high": "Float64",
     "bound_low": "Float64",
     "bound_high": "Float64",
     **COLUMNS,
@@ -239,7 +240,7 @@ def _scores(manifest: Manifest, scored: Scored, seal: str) -> Iterator[dict[str,
                 continue
             interval = (part.intervals or {}).get(metric, {})
             bound = (part.bounds or {}).get(metric, {})
-            wilson = interval.get("wilson", {})
+            same = interval.get("same_problems") or {}
             yield {
                 "split": split,
                 "metric": metric,
@@ -248,9 +249,9 @@ def _scores(manifest: Manifest, scored: Scored, seal: str) -> Iterator[dict[str,
                 "undefined": reasons.get(metric),
                 **_shown(interval),
                 **beside,
-                **{name: interval.get(name) for name in ("low", "high", "se", "n", "left_out", "unreliable")},
-                "wilson_low": wilson.get("low"),
-                "wilson_high": wilson.get("high"),
+                **{name: interval.get(name) for name in ("low", "high", "se", "n", "effective_n", "evidence", "df")},
+                "same_problems_low": same.get("low"),
+                "same_problems_high": same.get("high"),
                 "bound_low": bound.get("low"),
                 "bound_high": bound.get("high"),
             }
@@ -269,7 +270,7 @@ def _shown(interval: Mapping[str, Any]) -> dict[str, Any]:
     shown = shown_interval(interval)
     if shown is None:
         return {}
-    made = interval["wilson"].get("method", "Wilson-type") if shown.mark == WILSON else interval.get("method")
+    made = interval.get("method")
     return {"shown_low": shown.low, "shown_high": shown.high, "shown_method": made}
 
 

@@ -1,5 +1,7 @@
 """Tokens and money of a run: what its journal says was used, and whether a limit is reached."""
 
+from msgspec import UNSET
+
 from proverbench.records import GIVEN, AttemptLine, CallFacts, Facts, Manifest
 from proverbench.spending.forecast import LEARNT_FROM, half_width, shown
 from proverbench.spending.money import Budget, Cost, Spending
@@ -13,12 +15,14 @@ class Spent:
 
     Args:
         manifest: Holds prices and limits; they are of the whole run.
+        whole: Whether calls that another run of a study asked count too, as if this run had been alone.
 
     Raises:
         JournalError: If these prices are none.
     """
 
-    def __init__(self, manifest: Manifest) -> None:
+    def __init__(self, manifest: Manifest, *, whole: bool = False) -> None:
+        self._whole = whole
         operation = manifest.operation
         prices = {
             role: read_saved(Prices, table, f"manifest.json: operation.prices.{role}")
@@ -37,8 +41,10 @@ class Spent:
         )
 
     def add(self, line: Facts) -> None:
-        """Count one line of the journal; lines that cost nothing are passed over."""
+        """Count one line of the journal; lines that cost nothing, or cost another run, are passed over."""
         if isinstance(line, CallFacts | AttemptLine) and line.role in self.budget.roles:
+            if line.asked_in is not UNSET and not self._whole:
+                return
             spending = self.budget.roles[line.role]
             if isinstance(line, CallFacts):
                 spending.add(normalise_usage(line.usage), abandoned=line.abandoned, batch=line.batch is not None)

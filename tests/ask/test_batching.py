@@ -26,8 +26,9 @@ from proverbench.ask.batching import custom_id
 from proverbench.endpoints import batch as endpoint_batch
 from proverbench.endpoints.batch import Limits
 from proverbench.records import AttemptLine, BatchLine, CallLine
-from proverbench.rehearse import BatchProfile, GeneratedReplies, ModelReply, Play, Profile, RehearseServer
+from proverbench.rehearse import BatchProfile, GeneratedReplies, ModelReply, Play, Profile, Received, RehearseServer
 from proverbench.rehearse.plays import failure
+from proverbench.run import journal
 from proverbench.run.journal import CALLS, CallsReader
 from tests.support import problem_rows, proof_rows, write_config, write_rows
 
@@ -180,12 +181,20 @@ class TestEqualToADirectRun:
         assert command(*PROVER, "--output", "r", "--batch").code == 0
         told = {}
         for run in ("direct", "r"):
-            found = json.loads(command("analyse", run, "--json", "--resamples", "100").out)["runs"][run]
+            found = json.loads(command("analyse", run, "--json").out)["runs"][run]
             assert found["cost_unit"] == "USD"
             told[run] = found["voting"][-1]["cost"]
             roles = json.loads(Path(run, "timing.json").read_bytes())["roles"]
             assert told[run] == pytest.approx(sum(role["cost_usd"] for role in roles.values()), rel=1e-6)
         assert told["r"] == pytest.approx(told["direct"] / 2)
+
+
+def test_the_largest_batches_are_those_that_the_page_says():
+    page = " ".join(Path(__file__).parents[2].joinpath("docs/batch.md").read_text().split())
+    sizes = endpoint_batch.OpenAIBatches.limits, endpoint_batch.AnthropicBatches.limits
+    assert sizes == (Limits(50_000, 199_000_000), Limits(100_000, 64_000_000))
+    said = [f"{limits.requests:,} calls and {limits.bytes // 1_000_000} MB" for limits in sizes]
+    assert f"{said[0]} (OpenAI), or {said[1]} (Anthropic" in page
 
 
 class TestFaults:
@@ -221,6 +230,43 @@ class TestFaults:
         assert json.loads(Path("r/summary.json").read_bytes())["splits"]["all"]["metrics"] is None
         server.profile = Profile()
         finish_and_compare(command, server)
+
+    @only("kind", ["openai", "anthropic"])
+    def test_what_was_submitted_is_on_the_disk_itself_before_it_leaves(self, command, inputs, server, monkeypatch):
+        """A power cut would take what is not synced: only syncs that are waited for count here."""
+        monkeypatch.setattr(journal, "SYNC_INTERVAL_S", 3600.0)
+        synced = submitted = 0
+        faults: list[str] = []
+        sync, calls_file = os.fsync, Path("r", CALLS).absolute()
+
+        def fsync(fd: int) -> None:
+            nonlocal synced
+            size = os.fstat(fd).st_size
+            sync(fd)
+            if calls_file.exists() and os.path.samestat(os.fstat(fd), calls_file.stat()):
+                synced = max(synced, size)
+
+        def look(received: Received) -> None:
+            nonlocal submitted
+            safe = calls_file.read_bytes()[:synced]
+            if received.method == "POST" and received.path in BATCH_PATHS:
+                submitted += 1
+                if safe.count(b'"event":"intent"') < submitted:
+                    faults.append(f"batch {submitted} left before its intent was on the disk")
+            elif received.method == "GET" and received.path.startswith(BATCH_PATHS):
+                looked_at.add(received.path.removesuffix("/results"))
+                if safe.count(b'"event":"submitted"') < len(looked_at):
+                    faults.append(f"{received.path} was looked at before its number was on the disk")
+
+        looked_at: set[str] = set()
+        monkeypatch.setattr(os, "fsync", fsync)
+        server.profile = Profile(batch=BatchProfile(duration_s=0.1))
+        server.script = look
+        ended = command(*PROVER, "--output", "r", "--batch")
+        assert ended.code == 0, ended.err
+        assert faults == []
+        assert submitted >= 2
+        assert looked_at
 
     def test_the_news_of_a_submission_is_lost(self, command, inputs, server):
         lost = []

@@ -10,11 +10,11 @@ import pytest
 from proverbench.run.comparability import ASPECTS, differences
 from proverbench.show.frames import load
 from proverbench.show.report.build import open_runs
-from tests.support import ROOT, change_manifest, write_calls
+from tests.support import ROOT, change_manifest, write_calls, write_rows
 
 
 def found(command, *arguments) -> dict:
-    ended = command("compare", *arguments, "--json", "--resamples", "100", "--permutations", "200")
+    ended = command("compare", *arguments, "--json")
     assert (ended.code, ended.err) == (0, "")
     return json.loads(ended.out)
 
@@ -50,8 +50,7 @@ def test_the_screen(command, saved):
     assert ended.code == 0
     assert "ProverBench, split all, 24 problems in common" in ended.out
     assert "what differs: policy (p1: m1-policy" in ended.out
-    assert "]†" in ended.out
-    assert "† too few problems: this interval is too narrow (docs/coverage.md)" in ended.out
+    assert not re.search(r"\][*†]", ended.out)
     assert "is higher" in ended.out or "no difference shown" in ended.out
 
 
@@ -60,6 +59,7 @@ def test_three_runs_have_ranks_and_holm(command, saved, tmp_path):
     ended = command("compare", saved / "v1", saved / "v2", tmp_path / "v3", "--metric", "rough_tpr")
     assert ended.code == 0
     assert "p (Holm)" in ended.out
+    assert "with intervals that hold for all pairs together" in ended.out
     assert "Ranks that the shown differences allow" in ended.out
     answer = found(command, saved / "v1", saved / "v2", tmp_path / "v3", "--all-metrics")
     assert len(answer["pairs"]) == 3 * 12
@@ -167,3 +167,36 @@ def test_the_report_doubts_what_compare_doubts(command, saved, tmp_path):
     with open_runs([closed, saved / "v2"]) as report:
         shown = {comparison["split"]: comparison["warnings"] for comparison in report.head["comparisons"]}
     assert shown["all"] == told
+
+
+def test_corrected_differences(command, saved, tmp_path):
+    twin = shutil.copytree(saved / "p1", tmp_path / "twin")
+    answer = found(command, saved / "p1", twin, "--calibration", saved / "shown")
+    (row,) = answer["calibration"]["pairs"]
+    assert row["metric"] == "corrected"
+    assert row["difference"] == 0
+    assert row["interval"]["low"] < 0 < row["interval"]["high"]
+    ended = command("compare", saved / "p1", twin, "--calibration", saved / "shown")
+    assert "Corrected by shown, first minus second" in ended.out
+    assert "This assumes that the judge errs on these runs' proofs as on the calibration's." in ended.out
+    for arguments, said in (
+        ((saved / "p1", saved / "p2", "--calibration", saved / "shown"), "another verifier"),
+        ((saved / "v1", saved / "v2", "--calibration", saved / "shown"), "only ProverBench runs are corrected"),
+        ((saved / "p1", twin, "--labels", "sheet.jsonl"), "1 given for 2 runs"),
+    ):
+        ended = command("compare", *arguments)
+        assert (ended.code, ended.out) == (2, "")
+        assert said in ended.err
+
+
+def test_differences_corrected_by_labels(command, saved, tmp_path):
+    twin = shutil.copytree(saved / "p1", tmp_path / "twin")
+    out = ("--to", "verifierbench", "--choose", "30", "-o", "sheet.jsonl")
+    assert command("export", saved / "p1", *out).code == 0
+    rows = [json.loads(line) for line in Path("sheet.jsonl").read_text(encoding="utf-8").splitlines()]
+    for place, row in enumerate(rows):
+        row["annotation"] |= {"first_fatal_error_step": -1 if place % 2 else 0, "recoverable_error_steps": [-1]}
+    write_rows(Path("sheet.jsonl"), rows)
+    labels = ("--labels", "sheet.jsonl", "--labels", "sheet.jsonl")
+    (row,) = found(command, saved / "p1", twin, *labels)["labels"]["pairs"]
+    assert (row["metric"], row["difference"]) == ("corrected", 0)

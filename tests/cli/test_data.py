@@ -190,26 +190,51 @@ def test_import_says_what_it_decided(tmp_path: Path) -> None:
     assert (again.exit_code, "exists already" in again.stderr) == (2, True)
 
 
-def test_import_csv(tmp_path: Path) -> None:
+def test_import_by_a_description(tmp_path: Path) -> None:
     source = tmp_path / "c.csv"
     source.write_text("Question,Answer,Grade\nq,a,yes\nq,b,no\n")
-    columns = [f"--column={name}" for name in ("problem=Question", "proof=Answer", "label=Grade")]
-    args = ["import", "--format", "csv", source, *columns, "--label", "verdict", "--output", tmp_path / "o.jsonl"]
+    (tmp_path / "c.toml").write_text("[fields]\nproblem = 'Question'\nproof = 'Answer'\nverdict = 'Grade'\n")
+    args = ["import", "--format", tmp_path / "c.toml", source, "--output", tmp_path / "o.jsonl"]
     result = run(*args, "--json")
     assert result.exit_code == 0
     report = json.loads(result.output)
     assert (report["rows"], report["left_out"]) == (2, {})
-    assert "Each proof is one step" in report["notes"][0]
+    assert "judges proofs as a whole" in report["notes"][0]
+
+
+def test_graders_who_differ_and_another_split(tmp_path: Path) -> None:
+    source = tmp_path / "opc.jsonl"
+    row = {"problem_id": 1, "problem": "p", "score": [1, 1], "uncertain": [], "feedback": []}
+    rows = [row | {"solution": "a\nb"}, row | {"solution": "c", "score": [0, 1]}]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    args = ["import", "--format", "opc", source, "--split", "lines", "--graders", "all-agree"]
+    result = run(*args, "--output", tmp_path / "o.jsonl")
+    assert result.exit_code == 0
+    assert "1 proofs of 1 problems, 2 steps (VerifierBench)" in result.output
+    assert "left out: 1 row: have graders who differ" in result.output
+
+
+def test_split(tmp_path: Path, proofs: Path) -> None:
+    graded = {"problem": "p", "steps": ["a\nb", "c"], "grade": 3, "max_grade": 7}
+    (tmp_path / "g.jsonl").write_text(json.dumps(graded) + "\n")
+    result = run("split", tmp_path / "g.jsonl", "--split", "lines", "--output", tmp_path / "o.jsonl")
+    assert result.exit_code == 0, result.output
+    assert json.loads((tmp_path / "o.jsonl").read_text())["steps"] == ["a", "b", "c"]
+    assert "2 steps before, 3 now" in result.output
+    refused = run("split", proofs, "--split", "lines", "--output", tmp_path / "p.jsonl")
+    assert refused.exit_code == 2
+    assert "its label names a step" in refused.stderr
+    assert not (tmp_path / "p.jsonl").exists()
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--format", "opc", "--label", "verdict"], "are for --format csv"),
-        (["--format", "opc", "--correct-from", "6"], "is for --format gradingbench"),
-        (["--format", "csv", "--column", "problem"], "'problem' is not FIELD=COLUMN"),
+        (["--format", "opc", "--data", "x"], "--data is for --format published"),
+        (["--format", "labels", "--split", "lines"], "are not for --format labels"),
         (["--format", "opc"], "cannot be read: No such file or directory"),
-        (["--format", "unknown"], "'unknown' is not one of"),
+        (["--format", "gradingbnch"], "did you mean 'gradingbench'?"),
+        (["--format", "no.toml"], "cannot be read"),
     ],
 )
 def test_import_with_options_that_do_not_fit(tmp_path: Path, args: list[str], message: str) -> None:

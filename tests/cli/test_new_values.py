@@ -163,5 +163,5 @@ class TestExport:
     def test_help_and_refusals_list_it(self, command):
         said = " ".join(command("export", "--help").out.split())
         assert "names: made up for a test" in said
-        assert "verifierbench, names: N proofs chosen" in said
+        assert "verifierbench, names: N proofs drawn" in said
         assert "'names'" in command("export", "x", "--to", "nams").err

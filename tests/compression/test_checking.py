@@ -159,6 +159,65 @@ theorem a : Eq (3 : Nat) (3 : Nat) := Eq.refl
     assert "reserved name: Nat.add" in check_sources(task, {"A.lean": extended}, kernel).problems[0]
 
 
+PINNED = b"""prelude
+set_option linter.all false
+set_option genCtorIdx false
+unsafe axiom lcAny : Type
+unsafe axiom lcErased : Type
+unsafe axiom lcProof {\xce\xb1 : Prop} : \xce\xb1
+inductive Eq {\xce\xb1 : Sort u} (a : \xce\xb1) : \xce\xb1 \xe2\x86\x92 Prop where
+  | refl : Eq a a
+inductive Nat where
+  | zero
+  | succ (n : Nat)
+noncomputable def Nat.twice (n : Nat) : Nat := n
+"""
+REST = b"""prelude
+import Base
+set_option linter.all false
+noncomputable def same (n : Nat) : Nat := n
+theorem a (n : Nat) : Eq (same (Nat.twice n)) n := Eq.refl
+"""
+
+
+@pytest.fixture(scope="module")
+def on_pinned_nat(kernel: LeanKernel) -> Task:
+    """A task whose pinned background declares names that the kernel trusts."""
+    return make_task({"Base.lean": PINNED, "A.lean": REST}, Order("t", ["a"]), kernel)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        pytest.param(b"", None, id="pinned-files-may-declare-them"),
+        pytest.param(b"theorem Nat.mine (n : Nat) : Eq n n := Eq.refl", None, id="a-theorem-below-them"),
+        pytest.param(b"noncomputable def Nat.mine (n : Nat) : Nat := n", "reserved name: Nat.mine", id="below-them"),
+        pytest.param(b"noncomputable def Nat.add (n m : Nat) : Nat := n", "reserved name: Nat.add", id="trusted"),
+        pytest.param(
+            b"theorem Nat.add (n : Nat) : Eq n n := Eq.refl", "reserved name: Nat.add", id="a-trusted-theorem"
+        ),
+        pytest.param(b"noncomputable def mine (n : Nat) : Nat := n", None, id="elsewhere"),
+    ],
+)
+def test_names_that_the_kernel_trusts_belong_to_pinned_files(
+    on_pinned_nat: Task, kernel: LeanKernel, line: bytes, problem: str | None
+) -> None:
+    check = check_sources(on_pinned_nat, {"A.lean": REST.replace(b"theorem a", line + b"\ntheorem a", 1)}, kernel)
+    if problem is None:
+        assert (check.verdict, check.problems) == ("valid", ())
+    else:
+        assert check.verdict == "invalid"
+        assert check.problems[0].startswith(f"{problem} is one that the kernel trusts without looking")
+
+
+def test_a_frozen_definition_that_is_gone_is_named(on_pinned_nat: Task, kernel: LeanKernel) -> None:
+    assert "same" in on_pinned_nat.spec.frozen
+    without = REST.replace(b"def same", b"def other").replace(b"(same ", b"(other ")
+    check = check_sources(on_pinned_nat, {"A.lean": without}, kernel)
+    assert check.verdict == "invalid"
+    assert "frozen definition changed: same is gone" in check.problems
+
+
 def test_a_stronger_background_constant_is_refused(toy_sources: dict[str, bytes], kernel: LeanKernel) -> None:
     """Its use is free, so what it says must stay; how it is proved may not matter."""
     task = make_task(toy_sources, Order("toy", ["zero_add"], background=["Eq", "succ_congr"]), kernel)

@@ -2,6 +2,7 @@
 
 import struct
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,44 @@ seen = os.listdir("/tmp")
 print(os.path.exists("/etc/passwd"), os.path.exists({str(secret)!r}), *sorted(set(seen) - {shown!r}))
 """
     assert python(source, means) == "False False mine\n"
+
+
+def test_what_is_shown_can_be_read_and_never_written_by_anybody(means: str) -> None:
+    """A folder that all users may write, so that only the mount keeps a stage out of it."""
+    with tempfile.TemporaryDirectory(prefix="compressionbench-shown-") as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        (folder / "file").write_text("shown")
+        (folder / "file").chmod(0o777)
+        source = f"""
+import os, pathlib
+folder = pathlib.Path({name!r})
+print((folder / "file").read_text())
+file = folder / "file"
+acts = (lambda: file.write_text("x"), lambda: (folder / "new").touch(), lambda: os.chmod(folder, 0o700), file.unlink)
+for act in acts:
+    try:
+        act()
+        print("written")
+    except OSError as exc:
+        print(exc.strerror)
+flags = os.statvfs(folder).f_flag
+print(bool(flags & os.ST_RDONLY), bool(flags & os.ST_NOSUID))
+"""
+        command = [module.python(), "-I", "-S", "-c", source]
+        done = run_stage(Isolation(means), command, b"", Limits(), output_limit=10_000, visible=[folder])
+        assert done.output.decode().splitlines() == ["shown", *["Read-only file system"] * 4, "True True"], done.errors
+        assert [path.name for path in folder.iterdir()] == ["file"]
+
+
+def test_processor_time_and_files_are_limited(means: str) -> None:
+    source = """
+import resource
+for name in ("CPU", "NOFILE", "CORE", "FSIZE"):
+    print(name, resource.getrlimit(getattr(resource, "RLIMIT_" + name))[1])
+"""
+    said = dict(line.split() for line in python(source, means, seconds=77).splitlines())
+    assert said == {"CPU": "77", "NOFILE": "256", "CORE": "0", "FSIZE": str(Limits().file_mb * 2**20)}
 
 
 def test_memory_is_limited(means: str) -> None:
@@ -146,6 +185,20 @@ except OSError as exc:
     print(exc.errno)
 """
     assert python(source, means) == "28\n"
+
+
+def test_many_small_files_fill_the_disk_too(means: str) -> None:
+    source = """
+made = 0
+try:
+    for made in range(400):
+        with open(f"/tmp/{made}", "wb") as file: file.write(bytes(2**20))
+except OSError as exc:
+    print(exc.errno, made)
+"""
+    number, made = map(int, python(source, means).split())
+    assert number == 28
+    assert Limits().disk_mb - 2 <= made <= Limits().disk_mb + 1
 
 
 def test_a_process_left_behind_is_gone_when_the_stage_ends(means: str) -> None:

@@ -46,6 +46,13 @@ class Scripted:
         self.closed += 1
 
 
+class Silent(Scripted):
+    """Answers without any token count."""
+
+    async def complete(self, request):
+        return Reply("yes", "stop")
+
+
 USAGE = {"prompt_tokens": 100, "completion_tokens": 400}
 
 
@@ -201,6 +208,23 @@ async def test_tokens_a_minute():
     for n in range(20):
         await _ask(caller, str(n))
     assert 8 * 60 < time.now < 13 * 60
+
+
+async def test_tokens_a_minute_of_a_server_that_tells_none():
+    """A call is then taken to use what was assumed: 300 characters are 100 tokens, an answer is 1,000."""
+    time = Time()
+    caller = _caller(Silent(), time=time, tokens_per_minute=1100, concurrency=1)
+    for n in range(20):
+        await _ask(caller, str(n))
+    assert 18 * 60 < time.now < 21 * 60
+
+
+async def test_tokens_of_an_attempt_that_failed_are_given_back():
+    time = Time()
+    caller = _caller(Scripted(*[CallFailedError("x", kind="x")] * 20), time=time, tokens_per_minute=1100, concurrency=1)
+    for n in range(20):
+        await _ask(caller, str(n))
+    assert time.now < 2 * 60
 
 
 async def test_a_timeout_of_the_whole_attempt():

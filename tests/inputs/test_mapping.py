@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from proverbench.errors import ConfigError, DataError
+from proverbench.inputs.data import derive_problem_id, load_proofs
+from proverbench.inputs.imported import Imported, write_rows
 from proverbench.inputs.mapped import apply_mapping
 from proverbench.inputs.mapping import load_mapping
 from proverbench.inputs.tables import plain_tex
@@ -100,9 +102,9 @@ grade = "grade"
 """
 
 
-def _mapped(tmp_path: Path, description: str, source: Path, **options: bool):
+def _mapped(tmp_path: Path, description: str, source: Path):
     (tmp_path / "own.toml").write_text(description)
-    return apply_mapping(load_mapping(tmp_path / "own.toml"), source, **options)
+    return apply_mapping(load_mapping(tmp_path / "own.toml"), source)
 
 
 if LAYOUTS.is_dir():
@@ -134,7 +136,8 @@ if LAYOUTS.is_dir():
         assert [(row["grade"], row["max_grade"]) for row in rows] == [(100, 100), (35.7143, 100), (85.7143, 100)]
 
     def test_graders_who_differ_can_be_left_out(tmp_path: Path) -> None:
-        mapped = _mapped(tmp_path, TABLE, LAYOUTS / "long_semicolon_bom.csv", all_agree=True)
+        mapped = _mapped(tmp_path, TABLE, LAYOUTS / "long_semicolon_bom.csv")
+        mapped.keep_agreed()
         assert [row["policy"] for row in mapped.rows] == ["alpha", "alpha"]
         assert dict(mapped.left_out) == {"have no grade": 1, "have graders who differ": 1}
 
@@ -250,3 +253,62 @@ def test_a_faulty_description_is_refused(description: str, expected: str, tmp_pa
 )
 def test_plain_tex(text: str, expected: str) -> None:
     assert plain_tex(text) == expected
+
+
+def _one(tmp_path: Path, fields: str, text: str = "problem,proof,ok\nP,a proof,good\n"):
+    (tmp_path / "own.csv").write_text(text)
+    (row,) = _mapped(tmp_path, f"[fields]\nproblem = 'problem'\nproof = 'proof'\n{fields}", tmp_path / "own.csv").rows
+    return row
+
+
+def test_words_of_ones_own(tmp_path: Path) -> None:
+    row = _one(tmp_path, "verdict = {from = 'ok', values = {Good = 'correct', bad = 'incorrect'}}")
+    assert row["annotation"] == {"first_fatal_error_step": None, "verdict": "correct"}
+
+
+def test_a_prefix_stands_before_what_is_there(tmp_path: Path) -> None:
+    fields = "verdict = {value = 'correct'}\nsource_id = {from = 'ok', prefix = 'mine:'}"
+    assert _one(tmp_path, fields)["source_id"] == "mine:good"
+    assert "source_id" not in _one(tmp_path, fields, "problem,proof,ok\nP,a proof,\n")
+
+
+def test_what_is_optional_may_lack(tmp_path: Path) -> None:
+    row = _one(
+        tmp_path, "verdict = {value = 'correct'}\nsubject = {from = 'area', optional = true, pattern = '(?P<value>x)'}"
+    )
+    assert "subject" not in row
+
+
+def test_a_proof_that_is_optional_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("problem,proof\nP,one\nP,\n")
+    description = (
+        "[fields]\nproblem = 'problem'\nverdict = {value = 'correct'}\nproof = {from = 'proof', optional = true}"
+    )
+    mapped = _mapped(tmp_path, description, tmp_path / "own.csv")
+    assert (len(mapped.rows), dict(mapped.left_out)) == (1, {"have no proof": 1})
+
+
+def test_a_remark_on_a_graded_proof_is_kept(tmp_path: Path) -> None:
+    row = _one(tmp_path, "grade = {value = 6}\nmax_grade = {value = 7}\nremark = 'ok'")
+    assert (row["grade"], row["annotation"]) == (6, {"remark": "good"})
+    write_rows(Imported([row]), tmp_path / "out.jsonl")
+    six, seven = (load_proofs(tmp_path / "out.jsonl", correct_from=n).rows[0] for n in (6, 7))
+    assert (six.is_correct, seven.is_correct, six.annotation.remark) == (True, False, "good")
+
+
+def test_the_ending_says_the_format_and_ids_are_derived(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.csv").write_text("problem\nP\n")
+    (folder / "b.json").write_text('[{"problem": "Q"}]')
+    (folder / "c.jsonl").write_text('{"problem": "R"}\n')
+    (folder / "dataset_infos.json").write_text("{}")
+    rows = _mapped(tmp_path, "[fields]\nproblem = 'problem'", folder).rows
+    assert [row["problem"] for row in rows] == ["P", "Q", "R"]
+    assert rows[0]["problem_id"] == derive_problem_id("P")
+
+
+def test_a_namesake_is_named(tmp_path: Path) -> None:
+    (tmp_path / "own.jsonl").write_text('{"problem": "P", "gold_answer": "A", "llm_response": "B"}\n')
+    with pytest.raises(DataError, match="OpenCompass's VerifierBench"):
+        _mapped(tmp_path, "[fields]\nproblem = 'problem'", tmp_path / "own.jsonl")

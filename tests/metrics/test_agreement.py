@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
+from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.inter_rater import fleiss_kappa as their_fleiss
 
 from proverbench.metrics.agreement import (
     VIEWS,
     cohen_kappa,
     fleiss_kappa,
+    gwet_ac1,
     human_agreement,
     krippendorff_alpha,
     panel_agreement,
@@ -60,6 +62,31 @@ def test_cohen_by_hand() -> None:
     first = [1] * 25 + [0] * 25
     second = [1] * 20 + [0] * 5 + [1] * 10 + [0] * 15
     assert cohen_kappa(first, second) == pytest.approx(0.4)
+
+
+def slow_ac1(pairs: list[tuple[int, int]], values: list[int]) -> float:
+    """Gwet's (2008) formulas, value by value."""
+    shares = [sum((a == k) + (b == k) for a, b in pairs) / (2 * len(pairs)) for k in values]
+    chance = sum(share * (1 - share) for share in shares) / (len(values) - 1)
+    return (sum(a == b for a, b in pairs) / len(pairs) - chance) / (1 - chance)
+
+
+@few_examples
+@given(codes)
+def test_ac1_equals_its_definition(pairs: list[tuple[int, int]]) -> None:
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    assert gwet_ac1(first, second, values=5) == pytest.approx(slow_ac1(pairs, [-1, 0, 1, 2, 3]), abs=1e-12)
+
+
+def test_ac1_by_hand() -> None:
+    # Accept by both 18, by one alone 1 each, by none 0 of 20: p_o = 0.9, π = 0.95, p_e = 2·0.95·0.05 = 0.095.
+    first, second = [1] * 19 + [0], [1] * 18 + [0, 1]
+    assert gwet_ac1(first, second, values=2) == pytest.approx((0.9 - 0.095) / 0.905)
+    assert cohen_kappa(first, second) < 0  # the paradox that AC1 was made for
+    assert gwet_ac1([1] * 5, [1] * 5, values=2) == 1
+    assert math.isnan(gwet_ac1([], [], values=2))
+    with pytest.raises(ValueError, match="at least 2"):
+        gwet_ac1([1], [1], values=1)
 
 
 tables = st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4), min_size=2, max_size=10)
@@ -114,7 +141,7 @@ def valid_votes(arrays: JudgmentArrays) -> Iterator[list[int]]:
 @pytest.mark.parametrize("view", VIEWS)
 def test_repeats_equal_a_loop_over_pairs(view: str) -> None:
     arrays = verifier_arrays(1, 15)
-    got = row_of(repeat_agreement(arrays, resamples=50), "raw_agreement", view)
+    got = row_of(repeat_agreement(arrays), "raw_agreement", view)
     shares = [
         np.mean([agrees(a, b, view) for a, b in itertools.combinations(votes, 2)])
         for votes in valid_votes(arrays)
@@ -128,7 +155,7 @@ def test_repeats_equal_a_loop_over_pairs(view: str) -> None:
 
 def test_repeats_equal_statsmodels_and_krippendorff() -> None:
     arrays = verifier_arrays(2, 15)
-    rows = repeat_agreement(arrays, resamples=50)
+    rows = repeat_agreement(arrays)
     full = (arrays.verdict != INVALID).all(axis=1)
     steps = np.array([np.bincount(row + 1, minlength=4) for row in arrays.verdict[full]])
     assert row_of(rows, "fleiss_kappa", "step")["value"] == pytest.approx(their_fleiss(steps), abs=1e-11)
@@ -142,15 +169,44 @@ def test_repeats_equal_statsmodels_and_krippendorff() -> None:
     assert alpha["interval"]["low"] < alpha["value"] < alpha["interval"]["high"]
 
 
+def test_kappas_standard_error_comes_near_statsmodels() -> None:
+    # One judgment and one proof a problem: theirs takes proofs as independent, and so they are.
+    rng = np.random.default_rng(6)
+    truth = rng.random(500) < 0.6
+    said = np.where(rng.random(500) < 0.85, truth, ~truth)
+    records = [verifier_record(f"p{i}", f"v{i}", -1 if truth[i] else 0, [-1 if said[i] else 0]) for i in range(500)]
+    rows = human_agreement(arrays_of(records, task="verifier", repeats=1))
+    theirs = cohens_kappa(confusion_matrix(truth, said))
+    row = row_of(rows, "cohen_kappa", "accept")
+    assert row["value"] == pytest.approx(theirs.kappa)
+    assert row["interval"]["se"] == pytest.approx(theirs.std_kappa, rel=0.02)
+    assert row["interval"]["low"] == pytest.approx(theirs.kappa_low, abs=0.01)
+    assert row["interval"]["high"] == pytest.approx(theirs.kappa_upp, abs=0.01)
+
+
+def test_full_agreement_still_has_an_interval() -> None:
+    records = [verifier_record(f"p{i}", f"v{i}", -1 if i % 3 else 0, [-1 if i % 3 else 0]) for i in range(45)]
+    rows = human_agreement(arrays_of(records, task="verifier", repeats=1))
+    for measure in ("raw_agreement", "cohen_kappa", "gwet_ac1"):
+        row = row_of(rows, measure, "accept")
+        assert row["value"] == row["interval"]["high"] == 1
+        assert 0.6 < row["interval"]["low"] < 0.97
+    same = [verifier_record(f"p{i}", f"v{i}", -1, [-1]) for i in range(45)]
+    rows = human_agreement(arrays_of(same, task="verifier", repeats=1))
+    assert row_of(rows, "cohen_kappa", "accept")["value"] is None
+    assert row_of(rows, "gwet_ac1", "accept")["value"] == 1
+    assert row_of(rows, "gwet_ac1", "accept")["interval"]["low"] == pytest.approx(0.05 ** (1 / 45), abs=1e-4)
+
+
 def test_one_repeat_has_nothing_to_agree_with() -> None:
-    for row in repeat_agreement(verifier_arrays(1, 5, repeats=1), resamples=10):
+    for row in repeat_agreement(verifier_arrays(1, 5, repeats=1)):
         assert row["value"] is None
         assert row["reason"]
 
 
 def test_human_with_one_repeat_equals_scikit_learn() -> None:
     arrays = verifier_arrays(3, 25, repeats=1)
-    rows = human_agreement(arrays, resamples=50)
+    rows = human_agreement(arrays)
     valid = arrays.verdict[:, 0] != INVALID
     judge, human = arrays.verdict[valid, 0], arrays.label[valid]
     for view, a, b in (("accept", judge == -1, human == -1), ("step", judge, human)):
@@ -164,13 +220,13 @@ def test_human_with_one_repeat_equals_scikit_learn() -> None:
 
 def test_human_weighs_proofs_alike() -> None:
     records = [verifier_record("a", "v", -1, [-1, -1, -1]), verifier_record("b", "w", 0, [-1, INVALID, INVALID])]
-    rows = human_agreement(arrays_of(records, task="verifier", repeats=3), resamples=10)
+    rows = human_agreement(arrays_of(records, task="verifier", repeats=3))
     assert row_of(rows, "raw_agreement", "accept")["value"] == 0.5
 
 
 def test_panel() -> None:
     runs = {f"j{judge}": verifier_arrays(1, 15, judge=judge, repeats=3) for judge in (5, 6, 7)}
-    got = panel_agreement(runs, resamples=50)
+    got = panel_agreement(runs)
     assert got["left_out"] == {"j5": 0, "j6": 0, "j7": 0}
     assert len({(row["first"], row["second"]) for row in got["pairs"]}) == 3
     for view in VIEWS:
@@ -203,7 +259,7 @@ def test_panel() -> None:
 
 def test_a_judge_agrees_with_itself() -> None:
     arrays = verifier_arrays(1, 15, repeats=1)
-    got = panel_agreement({"a": arrays, "b": arrays}, resamples=20)
+    got = panel_agreement({"a": arrays, "b": arrays})
     for row in [*got["pairs"], *got["panel"]]:
         assert row["value"] == 1.0, row
 

@@ -1,49 +1,57 @@
-"""The 95 % intervals hold what they promise where they are not flagged, and the table in the docs says where not."""
+"""A fast part of the grid of docs/coverage.md: intervals cover, none is without width, and the page is the grid's."""
 
-import itertools
-import math
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.coverage import SCENARIOS, held, resampled_rates, simulate, table
-from proverbench.metrics.rates import RateTable, each_itself
-from proverbench.metrics.uncertainty import intervals
+from benchmarks.coverage import GRID, LEAST, Result, faults, grid, of_columns, simulate, type_one
+from proverbench.metrics.inference import interval, summarise
 
 PAGE = (Path(__file__).parents[2] / "docs/coverage.md").read_text(encoding="utf-8")
+FEW = 60
+"""Runs of a cell here; the draws are seeded, so that what holds once holds always."""
 
 
-@pytest.mark.parametrize(("scenario", "n"), list(itertools.product(sorted(SCENARIOS), (45, 245, 888))))
-def test_coverage(scenario: str, n: int) -> None:
-    for name, share in simulate(scenario, n, 2000).items():
-        if scenario == "rare" and n == 45:
-            # Here the package calls the bootstrap unreliable and gives Wilson's interval.
-            assert ("flagged" in name) == (share < 0.925)
-        else:
-            assert 0.93 <= share <= 0.97, name
-        assert f"| {name} |" in PAGE
+@pytest.mark.parametrize("family", GRID)
+def test_the_quick_grid_is_within_its_bounds(family: str) -> None:
+    cells, _ = GRID[family]
+    results = [simulate(cell, FEW) for cell in list(cells(True))[:4]]
+    assert faults(results) == []
+    for result in results:
+        assert result.runs >= FEW * 0.7
+        assert 0 < result.width < 2
 
 
-def test_few_problems_are_too_few() -> None:
-    shares = simulate("pessimistic", 12, 2000)
-    assert shares["pessimistic 0.4, bootstrap"] < 0.93
-    assert shares["pessimistic 0.4, Wilson"] >= 0.94
+def test_many_runs_at_once_are_as_one_by_one() -> None:
+    rng = np.random.default_rng(3)
+    earned, possible = rng.integers(0, 5, (20, 6)).astype(float), np.full((20, 6), 4.0)
+    single = [interval(summarise(earned[:, k], possible[:, k])) for k in range(6)]
+    ends = np.array([[found["low"], found["high"]] for found in single])
+    assert of_columns(earned, possible) == pytest.approx(ends, rel=1e-5)
 
 
-def test_the_simulation_computes_the_packages_intervals() -> None:
-    rng = np.random.default_rng(1)
-    earned, possible = rng.integers(0, 5, (20, 3)).astype(float), np.full((20, 3), 4.0)
-    replicates = resampled_rates(earned, possible, 7)
-    got = intervals(RateTable(("a", "b", "c"), earned, possible, possible.sum(axis=0), each_itself("abc")), seed=7)
-    low, high = np.percentile(replicates, [2.5, 97.5], axis=0)
-    assert [interval["low"] for interval in got.values()] == pytest.approx(low, abs=1e-11)
-    assert [interval["high"] for interval in got.values()] == pytest.approx(high, abs=1e-11)
-    # Truths just inside and just outside of the first interval.
-    assert held(replicates[:, :1], math.nextafter(low[0], 1)) == 1
-    assert held(replicates[:, :1], low[0] - 1e-9) == 0
+def test_a_cell_that_covers_too_little_is_a_fault() -> None:
+    cell = next(iter(GRID["difference"][0](True)))
+    poor = Result(cell, runs=1000, refused=0.0, cover=0.9, width=0.1, zero=0.0)
+    assert "covers 90.0%, less than 93%" in faults([poor])[0]
+    flat = Result(cell, runs=1000, refused=0.0, cover=0.95, width=0.1, zero=0.01)
+    assert "no width" in faults([flat])[0]
+    assert faults([Result(cell, runs=1000, refused=0.0, cover=LEAST, width=0.1, zero=0.0)]) == []
 
 
-@pytest.mark.torture  # simulates up to 8,000 runs a cell
-def test_the_table_in_the_docs_is_what_the_command_prints() -> None:
-    assert table() in PAGE
+def test_no_difference_is_seldom_called_one() -> None:
+    five, one = type_one(0.4, 60, 4, 300)
+    assert 0.01 <= five <= 0.08
+    assert one <= 0.03
+
+
+def test_the_page_describes_every_family() -> None:
+    families = re.findall(r"^\| ([^|]+?) \| [^|]+ \|$", PAGE, re.MULTILINE)
+    assert families[2:] == list(GRID)
+
+
+@pytest.mark.torture  # simulates the whole grid
+def test_the_whole_grid_is_within_its_bounds() -> None:
+    assert faults(grid(False)) == []

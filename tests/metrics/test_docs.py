@@ -9,12 +9,13 @@ from proverbench.benchmark import BENCHMARKS
 from proverbench.metrics import uncertainty, voting
 from proverbench.metrics.agreement import human_agreement, panel_agreement, repeat_agreement
 from proverbench.metrics.breakdown import FACTORS, LENGTHS, SMALLEST
-from proverbench.metrics.comparison import ALPHA, PERMUTATIONS, compare_runs
-from proverbench.metrics.correction import LEAST_YOUDEN, correct_by_calibration
-from proverbench.metrics.metric import Metric
-from proverbench.metrics.rates import published_rates
+from proverbench.metrics.comparison import ALPHA, compare_runs
+from proverbench.metrics.correction import ENOUGH_LABELS, correct_by_calibration
+from proverbench.metrics.metric import SPECIAL, Metric
 from proverbench.metrics.registry import METRICS, metrics_of
 from proverbench.metrics.scores import score_prover, score_verifier
+from proverbench.metrics.shown import LITTLE_EVIDENCE
+from proverbench.metrics.strata import LEAST, THREE_STRATA_FROM
 from proverbench.protocols.basic_v1 import REASONS
 from proverbench.records import LEVEL_SCORES, PROTOCOL
 from tests.metrics.made_up import prover_arrays, random_prover, random_verifier, verifier_arrays
@@ -46,43 +47,51 @@ def test_published_metrics() -> None:
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: f"{metric.benchmark}-{metric.name}")
 def test_range_and_direction_of_every_metric(metric: Metric) -> None:
     low, high = metric.range
-    row = rf"^\| `{metric.name}` \| .* \| \[{low:g}, {high:g}\], {metric.better} \|"
-    assert re.search(
-        row, SECTIONS["ProverBench" if metric.benchmark == "prover" else "VerifierBench"], re.MULTILINE
-    ) or ("meta" in metric.needs and re.search(row, SECTIONS["Meta-verification"], re.MULTILINE))
+    row = rf"^\| `{metric.name}` \| .* \| \[{low:g}, {high:g}\], {metric.better}( \(.*\))? \|"
+    assert re.search(row, SECTIONS[_section(metric)], re.MULTILINE)
+
+
+def _section(metric: Metric) -> str:
+    if metric.needs & SPECIAL:
+        return "Grades"
+    if "meta" in metric.needs:
+        return "Meta-verification"
+    return "ProverBench" if metric.benchmark == "prover" else "VerifierBench"
+
+
+def test_metrics_of_grades() -> None:
+    assert listed("Grades") == {metric.name for metric in METRICS if metric.needs & SPECIAL}
 
 
 def test_derived_metrics() -> None:
-    curves = voting.voting_curve(prover_arrays(1, 3), resamples=2)
-    curves += voting.voting_curve(verifier_arrays(1, 3), resamples=2)
+    curves = voting.voting_curve(prover_arrays(1, 3))
+    curves += voting.voting_curve(verifier_arrays(1, 3))
     assert listed("Voting") == {row["metric"] for row in curves} | {"pass@k"}
-    rows = compare_runs({"a": prover_arrays(1, 3), "b": prover_arrays(2, 3)}, resamples=2, permutations=8)["pairs"]
+    rows = compare_runs({"a": prover_arrays(1, 3), "b": prover_arrays(2, 3)})["pairs"]
     assert listed("Comparing runs") <= set(rows[0])
     arrays = verifier_arrays(1, 3)
-    panel = panel_agreement({"a": arrays, "b": arrays}, resamples=2)
-    agreements = [*repeat_agreement(arrays, resamples=2), *human_agreement(arrays, resamples=2)]
+    panel = panel_agreement({"a": arrays, "b": arrays})
+    agreements = [*repeat_agreement(arrays), *human_agreement(arrays)]
     agreements += [*panel["pairs"], *panel["panel"]]
     assert listed("Agreement") == {row["measure"] for row in agreements}
-    corrected = correct_by_calibration(prover_arrays(1, 30, repeats=1), verifier_arrays(1, 60, repeats=1), resamples=50)
-    assert listed("Correcting for the judge") - {"corrected", "prediction_powered"} <= set(corrected)
+    corrected = correct_by_calibration(prover_arrays(1, 30, repeats=1), verifier_arrays(1, 60, repeats=1))
+    assert listed("Correcting for the judge") - {"corrected", "post_stratified"} <= set(corrected)
 
 
 def test_every_field_of_an_interval_is_explained() -> None:
     fields = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (.*?) \|", SECTIONS["Intervals"], re.MULTILINE))))
-    seen = set()
-    for problems in (1, 3, 40):
-        for interval in uncertainty.intervals(published_rates(verifier_arrays(1, problems)), resamples=50).values():
-            seen |= set(interval)
-    assert fields == seen
+    records = random_prover(1, 5)
+    arrays, metrics = prover_arrays(1, 5), score_prover(records, samples=3, repeats=4)
+    found, _ = uncertainty.split_uncertainty(arrays, meta=False, metrics=metrics)
+    assert fields == {field for interval in found.values() for field in interval}
 
 
 def test_numbers_on_the_page_are_those_in_the_code() -> None:
-    assert f"{uncertainty.RESAMPLES:,} resamples" in SECTIONS["Intervals"]
-    assert f"fewer than {uncertainty.FEW_PROBLEMS} problems" in SECTIONS["Intervals"]
-    assert f"fewer than {uncertainty.FEW_CASES} independent" in SECTIONS["Intervals"]
-    assert f"{PERMUTATIONS:,} random" in SECTIONS["Comparing runs"]
+    assert f"m is below {LITTLE_EVIDENCE}" in SECTIONS["Intervals"]
     assert f"`p_holm` < {ALPHA}" in SECTIONS["Comparing runs"]
-    assert f"youden < {LEAST_YOUDEN}" in SECTIONS["Correcting for the judge"]
+    assert f"at least {ENOUGH_LABELS} of the run's" in SECTIONS["Correcting for the judge"]
+    assert f"from R = {THREE_STRATA_FROM} on" in SECTIONS["Correcting for the judge"]
+    assert f"at least {LEAST} of each" in SECTIONS["Correcting for the judge"]
     assert f"fewer than\n{SMALLEST} problems" in SECTIONS["Breakdown"]
     assert voting.FOLDS == 5
     assert "four of five folds" in SECTIONS["Voting"]

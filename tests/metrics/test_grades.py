@@ -9,40 +9,112 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
-from proverbench.metrics.grades import Grades, grade_scores, quadratic_kappa
+from proverbench.metrics.arrays import arrays_of
+from proverbench.metrics.grades import quadratic_kappa
+from proverbench.metrics.registry import every_metric
+from proverbench.metrics.scores import score_prover, score_verifier, scores
+from proverbench.metrics.uncertainty import split_uncertainty
+from proverbench.records import Annotation, Judgment, ProofRecord
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data/vectors/protocols.json").read_text("utf-8"))["metrics"]
 GRADED = [vector for vector in VECTORS if vector["verdict"] == "grade"]
-OTHERS = {"verifier_valid_rate", "rough_accuracy", "rough_tpr", "rough_tnr", "rough_bal_f1", "balanced_accuracy"}
-OTHERS |= {"proofs"}
-"""Scores of every protocol, which have their own tests."""
+PROCESS = [vector for vector in VECTORS if vector["protocol"] == "process-v1"]
 
 
-def _grades(vector: dict) -> Grades:
-    problems = sorted({record["problem_id"] for record in vector["records"]})
-    judge = []
+def _records(vector: dict) -> list[ProofRecord]:
+    found = []
     for record in vector["records"]:
-        given = [j["grade"] / vector["judge_max"] if j["valid"] else np.nan for j in record["judgments"]]
-        judge.append(given + [np.nan] * (vector["repeats"] - len(given)))
-    return Grades(
-        judge=np.array(judge, dtype=np.float64).reshape(-1, vector["repeats"]),
-        human=np.array([record["grade"] / record["max_grade"] for record in vector["records"]]),
-        max_grade=np.array([record["max_grade"] for record in vector["records"]]),
-        problem=np.array([problems.index(record["problem_id"]) for record in vector["records"]], dtype=np.int32),
-    )
+        judgments = [
+            Judgment(
+                repeat=n,
+                valid=given["valid"],
+                reason=None if given["valid"] else "bad_grade",
+                grade=given["grade"] if given["valid"] else UNSET,
+                accepts=bool(given["valid"] and given["grade"] >= vector["accept_from"]),
+            )
+            for n, given in enumerate(record["judgments"])
+        ]
+        correct = record["grade"] >= vector["correct_from"]
+        found.append(
+            ProofRecord(
+                problem_id=record["problem_id"],
+                proof_id=record["proof_id"],
+                judgments=judgments,
+                annotation=Annotation(None, [-1], verdict="correct" if correct else "incorrect"),
+                is_correct=correct,
+                first_error_step=-1 if correct else None,
+                grade=record["grade"],
+                max_grade=record["max_grade"],
+            )
+        )
+    return found
+
+
+def grade_scores(vector: dict) -> dict:
+    return score_verifier(_records(vector), repeats=vector["repeats"], best_grade=vector["judge_max"])
 
 
 @pytest.mark.parametrize("vector", [pytest.param(vector, id=vector["name"]) for vector in GRADED])
 def test_vectors(vector: dict) -> None:
-    found = grade_scores(_grades(vector))
-    expected = {name: value for name, value in vector["expected"].items() if name not in OTHERS}
-    assert set(found) == set(expected)
-    for name, value in expected.items():
+    found = grade_scores(vector)
+    for name, value in vector["expected"].items():
         assert found[name] == (value if value is None else pytest.approx(value, abs=1e-9)), name
     for name, fraction in vector["expected_exact"].items():
-        if name in found:
-            assert found[name] == pytest.approx(float(Fraction(fraction)), abs=1e-12), name
+        assert found[name] == pytest.approx(float(Fraction(fraction)), abs=1e-12), name
+
+
+@pytest.mark.parametrize("vector", [pytest.param(vector, id=vector["name"]) for vector in PROCESS])
+def test_process_vectors(vector: dict) -> None:
+    records = [
+        ProofRecord(
+            problem_id=record["proof_id"],
+            proof_id=record["proof_id"],
+            judgments=[Judgment(**given) for given in record["judgments"]],
+            annotation=Annotation(record["first_error_step"], [-1]),
+            is_correct=record["is_correct"],
+            first_error_step=record["first_error_step"],
+        )
+        for record in vector["records"]
+    ]
+    found = score_verifier(records, repeats=vector["repeats"], paragraphs=True)
+    for name, value in vector["expected"].items():
+        assert found[name] == (value if value is None else pytest.approx(value, abs=1e-9)), name
+
+
+@pytest.mark.parametrize("vector", [pytest.param(vector, id=vector["name"]) for vector in GRADED])
+def test_every_defined_value_lies_in_its_interval(vector: dict) -> None:
+    arrays = arrays_of(_records(vector), task="verifier", repeats=vector["repeats"], best_grade=vector["judge_max"])
+    values = scores(arrays)
+    found, _ = split_uncertainty(arrays, meta=False, metrics=values)
+    known = every_metric("verifier")
+    assert set(found) == {name for name, value in values.items() if value is not None and name in known}
+    for name, interval in found.items():
+        if interval["low"] is not None:
+            assert interval["low"] <= values[name] + 1e-5, name
+            assert interval["high"] >= values[name] - 1e-5, name
+            if name != "mae_points":
+                assert known[name].range[0] - 1e-9 <= interval["low"], name
+                assert interval["high"] <= known[name].range[1] + 1e-9, name
+
+
+def test_a_prover_is_graded_over_all_that_was_asked() -> None:
+    def proof(problem: str, sample: int, *grades: int | None) -> ProofRecord:
+        judgments = [
+            Judgment(repeat=n, valid=g is not None, grade=UNSET if g is None else g, accepts=g == 7)
+            for n, g in enumerate(grades)
+        ]
+        return ProofRecord(problem_id=problem, sample_index=sample, steps=["s"], judgments=judgments)
+
+    failed = ProofRecord(problem_id="b", sample_index=1, generation_error="no_proof_steps")
+    records = [proof("a", 0, 7, 7), proof("a", 1, 6, None), proof("b", 0, 3, 2), failed]
+    found = score_prover(records, samples=2, repeats=2, best_grade=7)
+    assert found["mean_grade"] == pytest.approx((7 + 7 + 6 + 0 + 3 + 2 + 0 + 0) / 7 / 8)
+    assert found["min_grade"] == pytest.approx((7 + 0 + 2 + 0) / 7 / 4)
+    assert found["best_grade"] == pytest.approx((7 + 2.5) / 7 / 2)
+    assert found["pessimistic"] == 0.25
+    assert "mean_grade" not in score_prover(records, samples=2, repeats=2)
 
 
 POINTS = st.integers(min_value=0, max_value=7)
@@ -50,14 +122,23 @@ POINTS = st.integers(min_value=0, max_value=7)
 
 @given(st.lists(st.tuples(st.integers(0, 3), POINTS, st.none() | POINTS), min_size=1, max_size=12))
 def test_against_a_slow_second_way(rows: list[tuple[int, int, int | None]]) -> None:
-    names = sorted({problem for problem, _, _ in rows})
     found = grade_scores(
-        Grades(
-            judge=np.array([[np.nan if g is None else g / 7] for _, _, g in rows]),
-            human=np.array([h / 7 for _, h, _ in rows]),
-            max_grade=np.full(len(rows), 7),
-            problem=np.array([names.index(problem) for problem, _, _ in rows], dtype=np.int32),
-        )
+        {
+            "repeats": 1,
+            "judge_max": 7,
+            "accept_from": 6,
+            "correct_from": 6,
+            "records": [
+                {
+                    "problem_id": str(problem),
+                    "proof_id": str(n),
+                    "grade": h,
+                    "max_grade": 7,
+                    "judgments": [{"valid": g is not None, "grade": g}],
+                }
+                for n, (problem, h, g) in enumerate(rows)
+            ],
+        }
     )
     errors = [Fraction(max(h, 7 - h) if g is None else abs(g - h), 7) for _, h, g in rows]
     assert found["mae"] == pytest.approx(float(sum(errors) / len(rows)))
@@ -86,6 +167,6 @@ def test_kappa_by_its_double_sum(rows: list[tuple[int, int]]) -> None:
 
 def test_the_order_of_proofs_changes_nothing() -> None:
     vector = next(vector for vector in GRADED if vector["name"] == "random_24")
-    there = grade_scores(_grades(vector))
-    back = grade_scores(_grades(vector | {"records": vector["records"][::-1]}))
+    there = grade_scores(vector)
+    back = grade_scores(vector | {"records": vector["records"][::-1]})
     assert back == {name: value if value is None else pytest.approx(value) for name, value in there.items()}

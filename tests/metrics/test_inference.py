@@ -6,10 +6,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize, stats
+from scipy import stats
 
 from proverbench.metrics import inference
-from proverbench.metrics.inference import again, holm, holm_levels, interval, join, p_value, summarise, theta
+from proverbench.metrics.inference import (
+    again,
+    holm,
+    holm_levels,
+    interval,
+    join,
+    look_level,
+    p_value,
+    summarise,
+    theta,
+)
+from tests.metrics.slow import slow_summary, slow_theta
 
 D = np.full(8, 4.0)
 FIRST = np.array([4, 3, 0, 1, 4, 0, 2, 4.0])
@@ -102,46 +113,6 @@ def test_no_difference_between_two_nothings_is_uncertain() -> None:
 
 
 # ---------------------------------------------------------------- a slow second computation
-
-
-def slow_theta(z: float, p: float, n: float) -> float:
-    if z > 0:
-        return 1 - slow_theta(-z, 1 - p, n)
-    x = p * n
-    if x <= 0:
-        return 0.0
-
-    def gap(t: float) -> float:
-        strict = stats.beta.cdf(t, x + 1, n - x) if x < n else 0.0
-        return float((stats.beta.cdf(t, x, n - x + 1) + strict) / 2 - stats.norm.cdf(z))
-
-    return float(optimize.brentq(gap, 0, 1, xtol=1e-14))
-
-
-def slow_summary(earned: np.ndarray, possible: np.ndarray) -> dict[str, float]:
-    """One rate, in plain loops."""
-    rows = [(float(e), float(d)) for e, d in zip(earned, possible, strict=True) if d > 0]
-    c, total = len(rows), sum(d for _, d in rows)
-    p = sum(e for e, _ in rows) / total
-    u = [(e - p * d) / total for e, d in rows]
-    v = c / (c - 1) * sum(x * x for x in u)
-    d_max = total * sum(d * d for _, d in rows) / total**2
-    d_hat = v * total / (p * (1 - p)) if 0 < p < 1 else d_max
-
-    def kish(xs: list[float]) -> float:
-        return sum(xs) ** 2 / sum(x * x for x in xs) if any(xs) else 0.0
-
-    m = min(kish([e for e, _ in rows]), kish([d - e for e, d in rows]))
-    w = m / (m + 2)
-    design = max(max(d_hat, 0.001) ** w * d_max ** (1 - w), (1 - w) * d_max)
-    square = sum(x**2 for x in u)
-    excess = 0.0
-    if square > 1e-20:
-        kurtosis = c * sum(x**4 for x in u) / square**2
-        skewness = math.sqrt(c) * sum(x**3 for x in u) / square**1.5
-        excess = max(kurtosis - 1 - skewness**2, 0)
-    df = min(1e9, max(1.0, 2 * c / (excess * w * w))) if excess * w * w > 1e-9 else 1e9
-    return {"p": p, "n": total / design, "m": m, "df": df}
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -326,3 +297,16 @@ def test_several_rates_at_once_are_each_as_alone() -> None:
     table = summarise(np.stack([FIRST, SECOND], axis=1), np.stack([D, D], axis=1))
     for k in (0, 1):
         assert interval(table.only([k])) == interval(summarise([FIRST, SECOND][k], D))
+
+
+@pytest.mark.parametrize(
+    ("number", "planned", "level"),
+    [(1, None, 0.05), (2, None, 0.05 / 6), (3, None, 0.05 / 12), (2, 5, 0.01), (1, 5, 0.01), (6, 5, 0.05 / 42)],
+)
+def test_levels_of_looks(number: int, planned: int | None, level: float) -> None:
+    assert look_level(number, planned) == pytest.approx(level)
+
+
+def test_all_looks_together_stay_below_one_and_a_half_alpha() -> None:
+    assert sum(look_level(k) for k in range(1, 10_000)) < 1.5 * 0.05
+    assert sum(look_level(k, 7) for k in range(1, 8)) == pytest.approx(0.05)

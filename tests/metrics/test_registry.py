@@ -1,8 +1,11 @@
 """Looking metrics up: by benchmark, by what a run has, by rank and by name."""
 
+import math
+
 import pytest
 
 from proverbench.errors import UserInputError
+from proverbench.metrics.metric import SPECIAL
 from proverbench.metrics.registry import METRICS, headlines, headlines_first, known_metric, metrics_of
 
 
@@ -51,7 +54,12 @@ def test_every_metric_says_what_people_need(metric) -> None:  # type: ignore[no-
     assert metric.label[0].isupper()
     assert len(metric.heading) <= 24
     assert metric.help.endswith(".")
-    assert (metric.factor, metric.range) == (100, (0.0, 1.0))
-    assert metric.needs <= {"labels", "places", "meta"}
+    assert metric.factor == (1 if metric.name == "mae_points" else 100)
+    spread = {"bias_valid", "pearson", "spearman", "kendall_b", "qwk"}
+    low = -1.0 if metric.name in spread else -math.inf if metric.name == "selection_gain" else 0.0
+    assert metric.range == (low, 1.0)
+    assert metric.needs <= {"labels", "places", "meta"} | SPECIAL
     assert metric.validity == metric.name.endswith(("valid_rate", "failure_rate"))
-    assert (metric.better == "lower") == metric.name.endswith("failure_rate")
+    smaller = ("failure_rate", "pairwise_ties", "mae", "rmse", "mae_points", "mae_valid", "rmse_valid")
+    assert (metric.better == "lower") == metric.name.endswith(smaller)
+    assert (metric.statistic is None) == bool(metric.rates)

@@ -51,7 +51,7 @@ def votes_of(record: ProofRecord, repeats: int) -> list[int]:
 
 def test_acceptance_equals_all_subsets() -> None:
     records = random_prover(1, 5, 2, 5)
-    curve = voting_curve(arrays_of(records, task="prover", samples=2, repeats=5), resamples=20)
+    curve = voting_curve(arrays_of(records, task="prover", samples=2, repeats=5))
     assert len(curve) == 15
     for row in curve:
         slow = [slow_vote(votes_of(record, 5), row["r"], row["k"], accepting=True) for record in records]
@@ -61,7 +61,7 @@ def test_acceptance_equals_all_subsets() -> None:
 
 def test_rates_equal_all_subsets() -> None:
     records = random_verifier(2, 6, 2, 4)
-    curve = voting_curve(arrays_of(records, task="verifier", repeats=4), resamples=20)
+    curve = voting_curve(arrays_of(records, task="verifier", repeats=4))
     values = {(row["r"], row["k"], row["metric"]): row["value"] for row in curve}
     for r in range(1, 5):
         for k in range(1, r + 1):
@@ -88,11 +88,11 @@ def test_subset_probability_equals_scipy(repeats: int) -> None:
 def test_ends_are_the_published_scores(seed: int) -> None:
     proved, judged = random_prover(seed, 4), random_verifier(seed, 4)
     score = score_prover(proved, samples=3, repeats=4)
-    curve = voting_curve(arrays_of(proved, task="prover", samples=3, repeats=4), resamples=2)
+    curve = voting_curve(arrays_of(proved, task="prover", samples=3, repeats=4))
     assert curve[-1]["value"] == pytest.approx(score["pessimistic"], abs=1e-12)
     assert curve[-1]["rules"] == ["k-of-r", "pessimistic"]
     rates = score_verifier(judged, repeats=4)
-    curve = voting_curve(arrays_of(judged, task="verifier", repeats=4), resamples=2)
+    curve = voting_curve(arrays_of(judged, task="verifier", repeats=4))
     for row, name in zip(curve, ("rough_tpr", "rough_tnr", "rough_bal_f1"), strict=False):
         assert row["value"] is rates[name] is None or row["value"] == pytest.approx(rates[name], abs=1e-12)
 
@@ -111,15 +111,15 @@ def test_ends_have_the_published_intervals(seed: int) -> None:
                 assert row["interval"][field] == value
 
     proved = prover_arrays(seed, 12, 4, 3)
-    published = intervals(published_rates(proved), resamples=50)
-    at = {(row["r"], row["k"]): row for row in voting_curve(proved, resamples=50)}
+    published = intervals(published_rates(proved))
+    at = {(row["r"], row["k"]): row for row in voting_curve(proved)}
     same(at[3, 3], published["pessimistic"])
-    first, *_, last = pass_at_k(proved, resamples=50)
+    first, *_, last = pass_at_k(proved)
     same(first, published["pessimistic"])
     same(last, published["pass_any_sample"])
     judged = verifier_arrays(seed, 12)
-    published = intervals(published_rates(judged), resamples=50)
-    for row in voting_curve(judged, resamples=50):
+    published = intervals(published_rates(judged))
+    for row in voting_curve(judged):
         if row["r"] == 1 and row["value"] is not None:
             same(row, published[f"rough_{row['metric']}"])
 
@@ -127,7 +127,7 @@ def test_ends_have_the_published_intervals(seed: int) -> None:
 @few_examples
 @given(st.integers(0, 10_000))
 def test_monotone(seed: int) -> None:
-    curve = voting_curve(prover_arrays(seed, 4), resamples=2)
+    curve = voting_curve(prover_arrays(seed, 4))
     value = {(row["r"], row["k"]): row["value"] for row in curve}
     for (r, k), found in value.items():
         assert 0 <= found <= 1
@@ -142,7 +142,7 @@ def test_undecided_earns_nothing_by_hand() -> None:
     # One correct and one incorrect proof with the votes accept, reject, invalid. At r = 3, k = 2: one acceptance is
     # too few; rejecting needs more than 3 - 2 = 1 valid rejections, and there is one. Nobody earns anything.
     records = [verifier_record("a", "v", -1, [-1, 0, INVALID]), verifier_record("b", "w", 0, [-1, 0, INVALID])]
-    curve = voting_curve(arrays_of(records, task="verifier", repeats=3), resamples=2)
+    curve = voting_curve(arrays_of(records, task="verifier", repeats=3))
     at = {(row["r"], row["k"], row["metric"]): row["value"] for row in curve}
     assert [at[3, 2, name] for name in ("tpr", "tnr", "bal_f1")] == [0, 0, 0]
     # At k = 3, one valid rejection (> 0) rejects: the incorrect proof earns, the correct one does not.
@@ -162,7 +162,7 @@ def test_rules() -> None:
 def test_failed_generations_are_never_accepted_and_not_judged() -> None:
     records = [prover_record("a", 0, None), prover_record("b", 0, [-1, -1])]
     cost = Cost("tokens", per_proof=100, per_judgment=10)
-    curve = voting_curve(arrays_of(records, task="prover", repeats=2), cost=cost, resamples=2)
+    curve = voting_curve(arrays_of(records, task="prover", repeats=2), cost=cost)
     assert [row["value"] for row in curve] == [0.5, 0.5, 0.5]
     # Two proofs written, one judged once or twice.
     assert [row["cost"] for row in curve] == [210, 220, 220]
@@ -181,7 +181,7 @@ def test_pass_probability_equals_all_choices(samples: int, passing: int, k: int)
 def test_pass_at_k_ends() -> None:
     records = random_prover(8, 12, 4, 2)
     score = score_prover(records, samples=4, repeats=2)
-    rows = pass_at_k(arrays_of(records, task="prover", samples=4, repeats=2), resamples=50)
+    rows = pass_at_k(arrays_of(records, task="prover", samples=4, repeats=2))
     assert [row["k"] for row in rows] == [1, 2, 3, 4]
     assert rows[0]["value"] == pytest.approx(score["pessimistic"])
     assert rows[-1]["value"] == pytest.approx(score["pass_any_sample"])
@@ -190,7 +190,7 @@ def test_pass_at_k_ends() -> None:
 
 
 def test_pass_at_k_with_too_few_samples_is_null_with_a_reason() -> None:
-    rows = pass_at_k(prover_arrays(1, 5), [0, 2, 4], resamples=5)
+    rows = pass_at_k(prover_arrays(1, 5), [0, 2, 4])
     assert [row["value"] is None for row in rows] == [True, False, True]
     assert rows[0]["reason"] == rows[2]["reason"] == "needs k from 1 to the number of samples, 3"
     nothing = arrays_of([], task="prover", samples=2, repeats=1)
@@ -232,14 +232,14 @@ def test_threshold_is_honest_where_nothing_can_be_learned() -> None:
             verifier_record(f"p{i}", f"v{i}", -1 if i % 2 else 1, [int(v) for v in rng.integers(-1, 1, 5)])
             for i in range(30)
         ]
-        got = best_threshold(arrays_of(records, task="verifier", repeats=5), resamples=2, seed=seed)
+        got = best_threshold(arrays_of(records, task="verifier", repeats=5), seed=seed)
         gaps.append(got["in_sample"] - got["value"])
     assert np.mean(gaps) > 0.01
 
 
 def test_threshold_by_a_slow_loop() -> None:
     arrays = verifier_arrays(3, 12, 2, 3)
-    got = best_threshold(arrays, resamples=2, seed=4)
+    got = best_threshold(arrays, seed=4)
     assert set(got["chosen"]) <= {1, 2, 3}
     # Recompute from the folds the seed gives: problem i of the permutation is in fold i mod 5.
     order = np.random.Generator(np.random.PCG64(4)).permutation(12)

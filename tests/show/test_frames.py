@@ -118,7 +118,7 @@ def test_a_score_carries_what_defends_it(lossy):
                 if row["numerator"] is not pd.NA:
                     assert row["numerator"] / row["denominator"] == pytest.approx(value, abs=1e-12)
                 assert row["shown_low"] <= value <= row["shown_high"]
-                assert "bootstrap" in row["shown_method"] or "Wilson" in row["shown_method"]
+                assert row["shown_method"] == "mid-P over problems"
                 assert (row["judge"], row["repeats"], row["closed_unanswered"]) == ("m-verifier", 3, 0)
                 assert row["prompts"].startswith("policy own" if name == "p" else "verifier own")
 

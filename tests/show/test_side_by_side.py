@@ -150,7 +150,7 @@ def test_page(runs, kind):
 
 @EVERY
 def test_compare(command, runs, kind):
-    ended = command("compare", runs / "base", runs / kind, "--resamples", "20", "--permutations", "20")
+    ended = command("compare", runs / "base", runs / kind)
     if kind == "repeats":
         assert ended.code == 2
         assert f"{SAID[kind]}" in flat(ended.err)
@@ -168,7 +168,7 @@ def test_compare(command, runs, kind):
 
 @pytest.mark.parametrize("kind", [kind for kind in SAID if kind != "unfinished"])
 def test_analyse(command, runs, kind):
-    ended = command("analyse", runs / "base", runs / kind, "--resamples", "5", "--by", "domain")
+    ended = command("analyse", runs / "base", runs / kind, "--by", "domain")
     assert ended.code == 0
     assert SAID[kind] in flat(ended.out)
 
@@ -206,7 +206,7 @@ def test_the_common_r_is_offered_and_exact(command, runs):
     assert {row["run"]: row["value"] for row in offer["scores"]} == pytest.approx(
         {name: float(value) for name, value in wanted.items()}, abs=1e-11
     )
-    words = ("--repeats", "2", "--json", "--resamples", "50", "--permutations", "50")
+    words = ("--repeats", "2", "--json")
     answer = json.loads(command("compare", runs / "base", runs / "repeats", *words).out)
     [row] = answer["pairs"]
     assert (row["metric"], answer["repeats"]) == ("pessimistic", 2)
@@ -227,7 +227,7 @@ def test_repeats_that_are_not_there_are_refused(command, runs):
 
 
 def test_all_repeats_at_once_are_the_published_score(command, runs):
-    words = ("--json", "--resamples", "50", "--permutations", "50", "--metric", "pessimistic")
+    words = ("--json", "--metric", "pessimistic")
     plain = json.loads(command("compare", runs / "base", runs / "judge", *words).out)
     same = json.loads(command("compare", runs / "base", runs / "judge", *words, "--repeats", "4").out)
     assert plain["pairs"] == same["pairs"]

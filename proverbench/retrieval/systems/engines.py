@@ -8,12 +8,10 @@ import json
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-import aiohttp
 from msgspec import UNSET, UnsetType
 
 from proverbench.endpoints.access import Access
@@ -135,24 +133,6 @@ def _allowed_results(raw: bytes, wanted: Mapping[str, Any]) -> int | None:
     return next((n for n in [*said, *_FEWER] if 0 < n < asked), None)
 
 
-class _GetTransport(Transport):
-    """The shared HTTP layer with GET beside POST."""
-
-    @asynccontextmanager
-    async def get(self, params: Mapping[str, str]) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send one request.
-
-        Raises:
-            TransientError: The network failed or nothing came in time.
-            FatalEndpointError: The URL cannot work.
-        """
-        try:
-            async with self._open().get(self.url, params=params, allow_redirects=False) as response:
-                yield response
-        except (aiohttp.ClientError, OSError, TimeoutError) as exc:
-            raise self._mapped(exc) from None  # the cause's text may hold secrets
-
-
 class _EngineEndpoint:
     """One attempt of one request, inside the polite window; the reply's text is the body as it came."""
 
@@ -166,7 +146,7 @@ class _EngineEndpoint:
         self._at_most: int | None = None
         self.took_s = 0.0
         """Of the last answer, without the wait for the window."""
-        self._transport = _GetTransport(
+        self._transport = Transport(
             self._base_url + self._path,
             {**({"Authorization": f"Bearer {access.key}"} if access.key else {}), **access.headers},
             connect_timeout_s=settings.connect_timeout_s,

@@ -129,7 +129,9 @@ class Export:
     options: frozenset[Option] = frozenset()
     """The options that mean something to it; any other is refused."""
     needs: str | None = None
-    """A package of ``proverbench[export]`` that it cannot do without."""
+    """A package that it cannot do without."""
+    extra: str = "export"
+    """The extra that has it."""
     single: bool = False
     """Whether it takes one run only."""
 
@@ -140,6 +142,6 @@ class Export:
             UserInputError: If it needs what is not installed, or takes fewer runs.
         """
         if self.needs is not None and importlib.util.find_spec(self.needs) is None:
-            raise UserInputError(f"--to {self.name} needs {self.needs}: pip install 'proverbench[export]'")
+            raise UserInputError(f"--to {self.name} needs {self.needs}: pip install 'proverbench[{self.extra}]'")
         if self.single and len(runs) > 1:
-            raise UserInputError(f"--to {self.name} makes the sheet of one run; give one RUN")
+            raise UserInputError(f"--to {self.name} takes one run; give one RUN")

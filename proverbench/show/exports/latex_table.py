@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from proverbench.benchmark import benchmark_of
-from proverbench.metrics.registry import metrics_of
-from proverbench.metrics.shown import WILSON, shown_interval
+from proverbench.metrics.registry import every_metric, metrics_of
+from proverbench.metrics.shown import shown_interval
 from proverbench.records import Task
 from proverbench.run.boards import Board, Boards
 from proverbench.run.provenance import provenance
@@ -81,7 +81,7 @@ def _latex_of_board(
         first = lead + 1
         rules = [f"\\cmidrule(lr){{{first + i * width}-{first - 1 + (i + 1) * width}}}" for i in range(len(splits))]
         lines.append(f"    {' '.join(rules)}")
-    known = metrics_of(task)
+    known = every_metric(task)
     heads = [
         *(heading for heading, _ in asked),
         *(_heading(known[metric].heading) for _ in splits for metric in metrics),
@@ -114,12 +114,11 @@ def _latex_cell(run: LoadedRun, split: str, metric: str) -> str:
     value = None if part is None or part.metrics is None else part.metrics.get(metric)
     if part is None or value is None:
         return "--"
-    factor = metrics_of(run.manifest.identity.task)[metric].factor
+    factor = every_metric(run.manifest.identity.task)[metric].factor
     shown = shown_interval((part.intervals or {}).get(metric))
     if shown is None:
         return f"{factor * value:.1f}"
-    mark = "$^{*}$" if shown.mark == WILSON else ""
-    return f"{factor * value:.1f}{mark} {{\\scriptsize [{factor * shown.low:.1f}, {factor * shown.high:.1f}]}}"
+    return f"{factor * value:.1f} {{\\scriptsize [{factor * shown.low:.1f}, {factor * shown.high:.1f}]}}"
 
 
 def _fractions(run: LoadedRun, splits: Sequence[str], metrics: Sequence[str]) -> str:
@@ -134,11 +133,8 @@ def _caption(
 ) -> str:
     """What a reader of the table must know: what was asked, how the intervals were made, what differs."""
     benchmark = benchmark_of(board.task)
-    cells = [_latex_cell(run, split, metric) for run in runs.values() for split in splits for metric in metrics]
-    starred = "; $^{*}$~Wilson-type (few problems, or nearly all or none succeed)"
     text = f"{benchmark.name}: {_sentence(board.what)} "
-    text += "Percentages with 95\\% intervals over problems: percentile bootstrap"
-    text += f"{starred if any('{*}' in cell for cell in cells) else ''}."
+    text += "Percentages with 95\\% mid-P intervals over problems."
     text += " $n$: " + ("problems" if benchmark.samples else "annotated proofs") + "; $R$: judgments of each proof."
     shown = {run.manifest.identity.use_reference_solution for run in runs.values()}
     if len(shown) == 1:

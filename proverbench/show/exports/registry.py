@@ -2,12 +2,13 @@
 
 from proverbench.show.exports.csv import CSV
 from proverbench.show.exports.export import Export, Option
+from proverbench.show.exports.inspect import INSPECT
 from proverbench.show.exports.latex import LATEX
 from proverbench.show.exports.parquet import PARQUET
 from proverbench.show.exports.verifierbench import VERIFIERBENCH
 from proverbench.show.exports.xlsx import XLSX
 
-EXPORTS: tuple[Export, ...] = (CSV, PARQUET, XLSX, LATEX, VERIFIERBENCH)
+EXPORTS: tuple[Export, ...] = (CSV, PARQUET, XLSX, LATEX, INSPECT, VERIFIERBENCH)
 """In the order that people are shown them."""
 
 

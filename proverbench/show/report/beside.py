@@ -32,10 +32,6 @@ def _common(offer: Common) -> dict[str, Any]:
     scores = []
     for name, score in offer.scores.items():
         shown = shown_interval(score["interval"])
-        ends = (
-            None
-            if shown is None
-            else {"low": shown.low, "high": shown.high, "mark": shown.mark, "why": None, "n": None}
-        )
+        ends = None if shown is None else {"low": shown.low, "high": shown.high, "n": None, "evidence": None}
         scores.append({"run": name, "value": score["value"], "interval": ends})
     return {"repeats": offer.repeats, "scores": scores}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.errors import RunMismatchError
-from proverbench.metrics.shown import FOOTNOTES
+from proverbench.metrics.shown import LITTLE_EVIDENCE
 from proverbench.protocols.registry import known_protocol
 from proverbench.records import ProofRecord
 from proverbench.run.folder import RunFolder
@@ -39,7 +39,7 @@ class Report:
         self.n_chunks = len(self._chunks)
         self.head: dict[str, Any] = {
             "made_by": SCORED_BY,
-            "marks": FOOTNOTES,
+            "little_evidence": LITTLE_EVIDENCE,
             "reasons": _reasons(self._runs),
             "metrics": {task: metric_words(task) for task in dict.fromkeys(run.arrays.task for run in self._runs)},
             "runs": [overview(run) for run in self._runs],

@@ -5,7 +5,7 @@ from typing import Any
 
 from proverbench.benchmark import benchmark_of
 from proverbench.metrics.registry import headlines, headlines_first
-from proverbench.metrics.shown import FOOTNOTES
+from proverbench.metrics.shown import footnotes
 from proverbench.spending.money import used
 from proverbench.unseen import visible
 
@@ -101,8 +101,10 @@ def _footnotes(run: Mapping[str, Any]) -> Iterator[str]:
         yield f"- unanswered, {role}: {count}"
     if run["closed_unanswered"]:
         yield f"- {run['closed_unanswered']} unanswered calls were closed as zero credit (`--final`)"
-    shown = {i["mark"] for split in run["splits"].values() for i in split["intervals"].values() if i is not None}
-    yield from (f"- {escape(text)}" for mark, text in FOOTNOTES.items() if mark in shown)
+    rates: list[tuple[str, Mapping[str, Any] | None]] = [
+        (f"`{name}`", part) for split in run["splits"].values() for name, part in split["intervals"].items()
+    ]
+    yield from (f"- {text}" for text in footnotes(rates))
     yield from (f"- {escape(warning)}" for warning in run["warnings"])
     if spent := used(run["usage"], run["calls"]):
         yield f"- used {escape(spent)}"
@@ -122,7 +124,7 @@ def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:
         yield f"Not compared: {escape(comparison['reason'])}"
         return
     yield from _table(
-        ["metric", "first", "second", "difference", "95 % interval", "p (Holm)", ""],
+        ["metric", "first", "second", "difference", "interval", "p (Holm)", ""],
         [
             [
                 f"`{row['metric']}`",
@@ -174,8 +176,8 @@ def score(split: Mapping[str, Any], metric: str) -> str:
 
 
 def _ends(interval: Mapping[str, Any], shape: str) -> str:
-    """Both ends in percent, with the interval's mark."""
-    return shape.format(100 * interval["low"], 100 * interval["high"]) + escape(interval["mark"])
+    """Both ends in percent."""
+    return shape.format(100 * interval["low"], 100 * interval["high"])
 
 
 def _table(head: list[str], rows: list[list[str]]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from proverbench.metrics.agreement import human_agreement, repeat_agreement, ste
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.breakdown import breakdown
 from proverbench.metrics.rates import exact_sums
-from proverbench.metrics.registry import headlines, headlines_first, metrics_of
+from proverbench.metrics.registry import every_metric, headlines, headlines_first
 from proverbench.metrics.shown import shown_interval
 from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_curve
 from proverbench.records import Manifest, ProofRecord, Summary, Task
@@ -113,7 +113,7 @@ def overview(run: ShownRun) -> dict[str, Any]:
 
 def metric_words(task: Task) -> list[dict[str, Any]]:
     """What the page says of each metric of a benchmark, headlines first."""
-    known = metrics_of(task)
+    known = every_metric(task)
     return [
         {
             "name": name,
@@ -124,7 +124,7 @@ def metric_words(task: Task) -> list[dict[str, Any]]:
             "better": known[name].better,
             "headline": known[name].headline,
         }
-        for name in headlines_first(task)
+        for name in dict.fromkeys([*headlines_first(task), *known])
     ]
 
 
@@ -190,8 +190,8 @@ def light(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown_ends(interval: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The interval that people are shown: its ends, its mark, why it bears one, and the number of problems."""
+    """The interval that people are shown: its ends, the number of problems, and how many carry the rarer outcome."""
     shown = shown_interval(interval)
     if interval is None or shown is None:
         return None
-    return {**shown._asdict(), "why": interval.get("unreliable"), "n": interval.get("n")}
+    return {**shown._asdict(), "n": interval.get("n"), "evidence": interval.get("evidence")}

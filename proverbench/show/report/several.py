@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -18,7 +18,7 @@ from proverbench.run.comparability import (
     doubts,
     of_weight,
 )
-from proverbench.show.report.overview import ShownRun, light
+from proverbench.show.report.overview import ShownRun, shown_ends
 
 
 def comparisons(runs: Sequence[ShownRun]) -> Iterator[dict[str, Any]]:
@@ -67,7 +67,7 @@ def _compare(runs: Sequence[ShownRun], split: str) -> dict[str, Any]:
         "warnings": doubts(sides, found, split),
         "problems": result["problems"],
         "left_out": result["left_out"],
-        "pairs": [light(row) for row in result["pairs"]],
+        "pairs": [_pair(row) for row in result["pairs"]],
         "ranks": result["ranks"],
     }
 
@@ -102,3 +102,9 @@ def _differences(manifest: Manifest) -> Iterator[str]:
         yield "reference solution " + ("shown" if identity.use_reference_solution else "not shown") + " to the judge"
     if extent.rows != published.published_rows:
         yield f"{extent.rows} rows, published {published.published_rows}"
+
+
+def _pair(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A pair of runs as it is shown: with the interval that agrees with its verdict."""
+    left = {name: value for name, value in row.items() if name not in ("same_problems", "step_interval")}
+    return left | {"interval": shown_ends(row["step_interval"])}

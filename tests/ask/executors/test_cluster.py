@@ -244,6 +244,27 @@ class TestRuns:
         assert len(parts) == 2
         assert 0 < max(together) <= 300
 
+    def test_tokens_a_minute_are_of_all_workers_together(self, command, inputs, server, ray, monkeypatch):
+        """What the workers are told that they have adds up to the limit and never to more."""
+        limit = 5_000_000
+        write_config(inputs / "config.toml", server.base_url, concurrency=8, more=f"tokens_per_minute = {limit}\n")
+        parts: dict[int, int] = {}
+        sums: list[int] = []
+        resize = EndpointCaller.resize
+
+        def noted(
+            caller: EndpointCaller, concurrency: int, requests: int | None = None, tokens: int | None = None
+        ) -> None:
+            if caller._tokens is not None:
+                parts[id(caller)] = (tokens or 0) if concurrency else 0
+                sums.append(sum(parts.values()))
+            resize(caller, concurrency, requests, tokens)
+
+        monkeypatch.setattr(EndpointCaller, "resize", noted)
+        assert command(*PROVER, "--executor", "ray", "--output", "r").code == 0
+        assert len(parts) == 2
+        assert 0.9 * limit <= max(sums) <= limit
+
 
 class TestDisplay:
     def test_a_pause_that_a_server_asks_for(self, command, inputs, server, ray, monkeypatch):

@@ -72,7 +72,7 @@ def test_the_head_is_the_summary_and_recomputes_nothing():
         assert run["splits"][name]["metrics"] == split["metrics"]
         for metric, interval in split["intervals"].items():
             shown = run["splits"][name]["intervals"][metric]
-            assert (shown["low"], shown["high"], shown["mark"]) == shown_interval(interval)
+            assert (shown["low"], shown["high"]) == shown_interval(interval)
     assert run["invalid"] == summary["invalid"]
     assert run["missing"] == {}
     curve = [row for row in run["splits"]["all"]["plots"]["voting"] if "pessimistic" in row["rules"]]

@@ -52,6 +52,10 @@ def test_it_answers_localhost_only_and_only_what_there_is():
         for path, headers, status in (
             ("/", {"Host": "evil.example:80"}, 403),
             ("/version", {"Host": "localhost"}, 403),
+            ("/version", {"Host": f"127.0.0.1:{int(port) % 65535 + 1}"}, 403),
+            ("/version", {"Host": f"evil.example:{port}"}, 403),
+            ("/version", {"Host": f"127.0.0.1.evil.example:{port}"}, 403),
+            ("/version", {"Host": ""}, 403),
             ("/chunk/99.json?v=" + version, {}, 410),
             ("/chunk/0.json?v=old", {}, 410),
             ("/../manifest.json", {}, 404),
@@ -61,6 +65,25 @@ def test_it_answers_localhost_only_and_only_what_there_is():
                 get(origin + path, **headers)
             assert refused.value.code == status
             refused.value.close()
+
+
+def test_it_listens_on_this_machine_alone_and_nobody_else_may_use_its_answers():
+    followed = Followed([DATA / "prover"])
+    server = make_server(followed, 0)
+    assert server.server_address[0] == "127.0.0.1"
+    server.server_close()
+    followed.close()
+    with serving(DATA / "prover") as origin:
+        version = get(f"{origin}/version")
+        for path in ("/", "/version", "/model.json", f"/chunk/0.json?v={version}", "/nothing"):
+            try:
+                reply = urllib.request.urlopen(origin + path)
+            except urllib.error.HTTPError as refused:
+                reply = refused
+            with reply:
+                assert reply.headers["X-Content-Type-Options"] == "nosniff"
+                assert reply.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+                assert reply.headers["Cache-Control"] == "no-store"
 
 
 def test_the_page_follows_a_run_that_is_still_going(opened, tmp_path):

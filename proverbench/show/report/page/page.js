@@ -946,14 +946,18 @@ ${indent()}**${name}${title ? ` (${title})` : ""}.** `;
     if (scheduled) setTimeout(() => settle(TURN));
     document.documentElement.dataset.typeset = scheduled ? "no" : "yes";
   }
+  function demandSeen() {
+    const all = [...document.querySelectorAll(".untypeset")];
+    const seen = all.filter(
+      (node) => !node.closest("details:not([open])") && node.getBoundingClientRect().top < innerHeight
+    );
+    seen.forEach(demand);
+    return seen.length > 0;
+  }
   function settleSeen(budget) {
     const deadline = performance.now() + budget;
-    for (let pass = 0; pass < PASSES; pass += 1) {
-      for (const node of document.querySelectorAll(".untypeset")) {
-        if (!node.closest("details:not([open])") && node.getBoundingClientRect().top < innerHeight) demand(node);
-      }
-      settle(deadline - performance.now());
-    }
+    for (let pass = 0; pass < PASSES && demandSeen(); pass += 1) settle(deadline - performance.now());
+    settle(deadline - performance.now());
   }
   window.addEventListener("beforeprint", () => {
     for (let untypeset; (untypeset = document.querySelectorAll(".untypeset")).length; ) {
@@ -979,16 +983,18 @@ ${indent()}**${name}${title ? ` (${title})` : ""}.** `;
     const show2 = () => {
       node.classList.toggle("as-it-came", asTheyCame);
       node.replaceChildren();
-      if (all.length <= LONG) part(node, all, scope);
+      if (all.length <= LONG && canRead() && !asTheyCame) fill(node, all, scope);
+      else if (all.length <= LONG) part(node, all, scope);
       else node.append(...sections(all).map((cut) => part(h("div", { class: "section" }), cut, scope)));
     };
     sources.set(node, show2);
     show2();
     return node;
   }
+  var MARKED = /[^\p{L}\p{N} .,;:'"()?!]/u;
   function part(node, source, scope) {
     node.append(visible(source));
-    if (!asTheyCame && /[^\p{L}\p{N} .,;:'"()?!]/u.test(source)) whenNear(node, [() => fill(node, source, scope)]);
+    if (!asTheyCame && MARKED.test(source)) whenNear(node, [() => fill(node, source, scope)]);
     return node;
   }
   function sections(source) {
@@ -1038,6 +1044,7 @@ ${indent()}**${name}${title ? ` (${title})` : ""}.** `;
     plain.source = (words) => words.replace(HELD, (one) => formulaOf(one).source);
     node.replaceChildren();
     if (!canRead()) plain(node, held);
+    else if (!MARKED.test(held)) plain(node, held);
     else if (node.tagName === "SPAN") appendInline(node, held, plain);
     else append2(node, held, plain);
     typesetLater(waiting2);

@@ -1207,7 +1207,7 @@
   function progressView({ store: kept, labelling }) {
     const { labelled, undecided, drawn, width, expected } = kept.progress;
     const points2 = (share) => `± ${(50 * share).toFixed(0)} points`;
-    const gain = expected === null || expected === void 0 ? "" : ` The corrected score will be known to about ${points2(expected)} with all labels${width ? `, ${points2(width)} now` : ""}.`;
+    const gain = expected === null || expected === void 0 ? "" : ` The corrected score will be known to about ${points2(expected)} with all labels${width && labelled + undecided < drawn ? `, ${points2(width)} now` : ""}.`;
     const notKept = labelling.served ? "" : unsaved ? ` ${plural(unsaved, "label")} not downloaded yet.` : "";
     return h(
       "div",
@@ -1338,18 +1338,21 @@
   // report/intervals.ts
   var range = (interval) => interval ? [interval.low, interval.high] : null;
   var between = (interval) => interval ? `${(100 * interval.low).toFixed(1)} to ${(100 * interval.high).toFixed(1)}` : null;
-  var aboutInterval = (interval) => interval ? [interval.n ? `95 % interval, ${plural(interval.n, "problem")}` : "95 % interval", interval.why].filter(Boolean).join("; ") : null;
-  var footnotes = (intervals) => Object.entries(head.marks).filter(([mark]) => intervals.some((interval) => interval?.mark === mark)).map(([, says]) => says.replace(/ \(docs\/[^)]*\)/, ""));
+  var aboutInterval = (interval) => interval ? [interval.n ? `95 % interval, ${plural(interval.n, "problem")}` : "95 % interval", ...footnotes([interval])].join(
+    "; "
+  ) : null;
+  function footnotes(intervals) {
+    const few = intervals.filter((interval) => (interval?.evidence ?? Infinity) < head.little_evidence);
+    if (!few.length) return [];
+    const which = intervals.length > 1 ? `${few.length} of these intervals rest` : "rests";
+    return [`${which} on fewer than ${head.little_evidence} problems with the rarer outcome`];
+  }
   function score(value, interval, fraction) {
     return h(
       "span",
       { class: "score", title: [fraction, aboutInterval(interval)].filter(Boolean).join("; ") || null },
       percent(value),
-      interval ? h(
-        "span",
-        { class: "ends" },
-        ` [${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]${interval.mark}`
-      ) : null
+      interval ? h("span", { class: "ends" }, ` [${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]`) : null
     );
   }
   function intervalBar(value, interval) {
@@ -1449,8 +1452,7 @@
         "p",
         { class: "ci", title: aboutInterval(interval) },
         "95 % interval ",
-        h("b", null, `${between(interval)} %`),
-        interval.mark
+        h("b", null, `${between(interval)} %`)
       ) : h("p", { class: "ci" }, "no interval"),
       intervalBar(value, interval),
       footnotes([interval]).map((says) => h("p", { class: "small" }, says)),
@@ -1610,6 +1612,7 @@
         ]
       ],
       ["Data", dataOf(run)],
+      ["Seal", run.seal !== null && [h("code", null, run.seal), copyButton("Copy the seal", () => run.seal ?? "")]],
       ["Given proofs", run.proofs_sha256 !== null && ["SHA-256 ", hash(run.proofs_sha256)]],
       ["Protocol", `${run.protocol}; ${reference}; neutralising ${run.neutralise ? "on" : "off"}`],
       ["Dates", run.sessions.length ? run.sessions.map((session) => h("div", null, sessionWords(session))) : "–"],
@@ -1827,7 +1830,7 @@
     const left = Object.entries(comparison.left_out).filter(([, lost]) => lost);
     const leftOut = left.length ? ` (left out: ${left.map(([name, lost]) => `${lost} of ${name}`).join(", ")})` : "";
     return table({
-      caption: `Split ${comparison.split}: first minus second, on the ${plural(comparison.problems, "problem")} that all runs have${leftOut}; p by exchanging runs within problems, adjusted by Holm over the pairs of a metric.`,
+      caption: `Split ${comparison.split}: first minus second, on the ${plural(comparison.problems, "problem")} that all runs have${leftOut}; intervals and p hold for all pairs of a metric together (Holm).`,
       columns: [
         { key: "metric", label: "Metric", show: (row2) => label(row2.metric) },
         { key: "first", label: "First" },
@@ -1840,10 +1843,10 @@
         },
         {
           key: "interval",
-          label: "95 % interval",
+          label: "Interval",
           numeric: true,
           value: (row2) => row2.interval?.low,
-          show: (row2) => row2.interval ? `${between(row2.interval)}${row2.interval.mark}` : "–"
+          show: (row2) => row2.interval ? between(row2.interval) : "–"
         },
         {
           key: "p_holm",
@@ -2096,7 +2099,7 @@ ${share}`;
   }
   function agreement2({ value, interval, reason }) {
     if (value === null) return h("span", { title: reason }, "–");
-    const ends2 = interval && ` [${interval.low.toFixed(2)}, ${interval.high.toFixed(2)}]${interval.mark}`;
+    const ends2 = interval && ` [${interval.low.toFixed(2)}, ${interval.high.toFixed(2)}]`;
     return h("span", null, value.toFixed(2), ends2 && h("span", { class: "ends", title: aboutInterval(interval) }, ends2));
   }
 

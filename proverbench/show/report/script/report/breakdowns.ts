@@ -218,6 +218,6 @@ export function agreementTable(data: Plots) {
 
 function agreement({ value, interval, reason }: AgreementRow) {
   if (value === null) return h("span", { title: reason }, "–");
-  const ends = interval && ` [${interval.low.toFixed(2)}, ${interval.high.toFixed(2)}]${interval.mark}`;
+  const ends = interval && ` [${interval.low.toFixed(2)}, ${interval.high.toFixed(2)}]`;
   return h("span", null, value.toFixed(2), ends && h("span", { class: "ends", title: aboutInterval(interval) }, ends));
 }

@@ -44,7 +44,6 @@ export function splitCard(run: Run, name: string, split: Split) {
           { class: "ci", title: aboutInterval(interval) },
           "95 % interval ",
           h("b", null, `${between(interval)} %`),
-          interval.mark,
         )
       : h("p", { class: "ci" }, "no interval"),
     intervalBar(value, interval),

@@ -18,15 +18,18 @@ export const between = (interval: Maybe) =>
 
 export const aboutInterval = (interval: Maybe) =>
   interval
-    ? [interval.n ? `95 % interval, ${plural(interval.n, "problem")}` : "95 % interval", interval.why]
-        .filter(Boolean)
-        .join("; ")
+    ? [interval.n ? `95 % interval, ${plural(interval.n, "problem")}` : "95 % interval", ...footnotes([interval])].join(
+        "; ",
+      )
     : null;
 
-export const footnotes = (intervals: Maybe[]) =>
-  Object.entries(head.marks)
-    .filter(([mark]) => intervals.some((interval) => interval?.mark === mark))
-    .map(([, says]) => says.replace(/ \(docs\/[^)]*\)/, "")); // the reader may have nothing but this page
+/* One line, if some of the intervals rest on few problems. */
+export function footnotes(intervals: Maybe[]): string[] {
+  const few = intervals.filter((interval) => (interval?.evidence ?? Infinity) < head.little_evidence);
+  if (!few.length) return [];
+  const which = intervals.length > 1 ? `${few.length} of these intervals rest` : "rests";
+  return [`${which} on fewer than ${head.little_evidence} problems with the rarer outcome`];
+}
 
 /** A score; pointing at it tells the exact fraction and how its interval was made. */
 export function score(value: number | null | undefined, interval: Maybe, fraction?: string) {
@@ -35,11 +38,7 @@ export function score(value: number | null | undefined, interval: Maybe, fractio
     { class: "score", title: [fraction, aboutInterval(interval)].filter(Boolean).join("; ") || null },
     percent(value),
     interval
-      ? h(
-          "span",
-          { class: "ends" },
-          ` [${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]${interval.mark}`,
-        )
+      ? h("span", { class: "ends" }, ` [${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]`)
       : null,
   );
 }

@@ -227,7 +227,7 @@ function progressView({ store: kept, labelling }: Desk) {
   const gain =
     expected === null || expected === undefined
       ? ""
-      : ` The corrected score will be known to about ${points(expected)} with all labels${width ? `, ${points(width)} now` : ""}.`;
+      : ` The corrected score will be known to about ${points(expected)} with all labels${width && labelled + undecided < drawn ? `, ${points(width)} now` : ""}.`;
   const notKept = labelling.served ? "" : unsaved ? ` ${plural(unsaved, "label")} not downloaded yet.` : "";
   return h(
     "div",

@@ -187,7 +187,7 @@ function differences(comparison: Comparison) {
   const left = Object.entries(comparison.left_out).filter(([, lost]) => lost);
   const leftOut = left.length ? ` (left out: ${left.map(([name, lost]) => `${lost} of ${name}`).join(", ")})` : "";
   return table({
-    caption: `Split ${comparison.split}: first minus second, on the ${plural(comparison.problems, "problem")} that all runs have${leftOut}; p by exchanging runs within problems, adjusted by Holm over the pairs of a metric.`,
+    caption: `Split ${comparison.split}: first minus second, on the ${plural(comparison.problems, "problem")} that all runs have${leftOut}; intervals and p hold for all pairs of a metric together (Holm).`,
     columns: [
       { key: "metric", label: "Metric", show: (row) => label(row.metric) },
       { key: "first", label: "First" },
@@ -200,10 +200,10 @@ function differences(comparison: Comparison) {
       },
       {
         key: "interval",
-        label: "95 % interval",
+        label: "Interval",
         numeric: true,
         value: (row) => row.interval?.low,
-        show: (row) => (row.interval ? `${between(row.interval)}${row.interval.mark}` : "–"),
+        show: (row) => (row.interval ? between(row.interval) : "–"),
       },
       {
         key: "p_holm",

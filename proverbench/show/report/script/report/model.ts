@@ -5,9 +5,10 @@ export type Task = "prover" | "verifier";
 export interface Interval {
   low: number;
   high: number;
-  mark: string;
-  why: string | null;
+  /** Problems that count. */
   n: number | null;
+  /** Problems that carry the rarer outcome. */
+  evidence: number | null;
 }
 
 export interface Bounds {
@@ -108,6 +109,8 @@ export interface Run {
   imported: { evaluator_version: string | null; run_id: string | null; code_sha256: string | null } | null;
   roles: Role[];
   data_sha256: string | null;
+  /** Lines of calls.jsonl, and the head of their chain (docs/run-format.md). */
+  seal: string | null;
   proofs_sha256: string | null;
   use_reference_solution: boolean;
   neutralise: boolean;
@@ -227,8 +230,8 @@ export interface Head {
   metrics: Partial<Record<Task, Metric[]>>;
   /** Reason code of an invalid reply, to what it means. */
   reasons: Record<string, string>;
-  /** Mark of an interval to what it says. */
-  marks: Record<string, string>;
+  /** Intervals that rest on fewer problems say so. */
+  little_evidence: number;
   runs: Run[];
   comparisons: Comparison[];
   boards: Board[];

@@ -38,7 +38,8 @@ export function text(
   const show = () => {
     node.classList.toggle("as-it-came", asTheyCame);
     node.replaceChildren();
-    if (all.length <= LONG) part(node, all, scope);
+    if (all.length <= LONG && canRead() && !asTheyCame) fill(node, all, scope);
+    else if (all.length <= LONG) part(node, all, scope);
     else node.append(...sections(all).map((cut) => part(h("div", { class: "section" }), cut, scope)));
   };
   sources.set(node, show);
@@ -46,10 +47,12 @@ export function text(
   return node;
 }
 
-/* Until it is near, a part is plain text, which a search on the page finds. */
+const MARKED = /[^\p{L}\p{N} .,;:'"()?!]/u; // what may mean more than it is
+
+/* Until it is near, or can be read, a part is plain text, which a search on the page finds. */
 function part(node: HTMLElement, source: string, scope: Scope): HTMLElement {
   node.append(visible(source));
-  if (!asTheyCame && /[^\p{L}\p{N} .,;:'"()?!]/u.test(source)) whenNear(node, [() => fill(node, source, scope)]);
+  if (!asTheyCame && MARKED.test(source)) whenNear(node, [() => fill(node, source, scope)]);
   return node;
 }
 
@@ -110,6 +113,7 @@ function fill(node: HTMLElement, source: string, scope: Scope) {
   plain.source = (words) => words.replace(HELD, (one) => formulaOf(one).source);
   node.replaceChildren();
   if (!canRead()) plain(node, held);
+  else if (!MARKED.test(held)) plain(node, held);
   else if (node.tagName === "SPAN") appendInline(node, held, plain);
   else append(node, held, plain);
   typesetLater(waiting);

@@ -74,15 +74,21 @@ function settle(budget: number) {
   document.documentElement.dataset.typeset = scheduled ? "no" : "yes";
 }
 
+function demandSeen(): boolean {
+  const all = [...document.querySelectorAll(".untypeset")];
+  // All places are asked for before anything changes: the browser then lays the page out once.
+  const seen = all.filter(
+    (node) => !node.closest("details:not([open])") && node.getBoundingClientRect().top < innerHeight,
+  );
+  seen.forEach(demand);
+  return seen.length > 0;
+}
+
 /** Do at once what can be seen, so that nobody sees it change. */
 export function settleSeen(budget: number) {
   const deadline = performance.now() + budget;
-  for (let pass = 0; pass < PASSES; pass += 1) {
-    for (const node of document.querySelectorAll(".untypeset")) {
-      if (!node.closest("details:not([open])") && node.getBoundingClientRect().top < innerHeight) demand(node);
-    }
-    settle(deadline - performance.now());
-  }
+  for (let pass = 0; pass < PASSES && demandSeen(); pass += 1) settle(deadline - performance.now());
+  settle(deadline - performance.now());
 }
 
 window.addEventListener("beforeprint", () => {

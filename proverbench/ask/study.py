@@ -1,0 +1,365 @@
+"""Drives all runs of a study in one process: each proof written once, one limit an endpoint, one budget.
+
+The runs are ordinary ones, each with a driver of its own (drive.py); here is what they share.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, AsyncExitStack, aclosing, closing, nullcontext, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from proverbench.ask.budget import BudgetWatch
+from proverbench.ask.drive import Driver, Listener
+from proverbench.ask.executors.local import LocalExecutor
+from proverbench.ask.reserve import JudgingShare
+from proverbench.ask.sharing import RunCaller, SharedEndpoint, Writer, WriterCaller
+from proverbench.ask.study_plan import PlannedRun, StudyPlan
+from proverbench.endpoints.base import Caller
+from proverbench.endpoints.factory import close_callers, open_callers
+from proverbench.errors import ProverBenchError
+from proverbench.inputs.config import Config
+from proverbench.inputs.study import role_name
+from proverbench.records import CallKey, CallLine, Identity, Role, Summary
+from proverbench.run.journal import RunLock, disk, write_whole
+from proverbench.run.session import Draft, Session
+from proverbench.run.sources import Sources
+from proverbench.run.spent import spent_of
+from proverbench.run.study import STUDY_FILE, Cell
+from proverbench.spending.money import Spending
+
+
+class StudyListener:
+    """Hears what a study has to say and shows how far it is; this one is silent."""
+
+    def say(self, message: str) -> None:
+        """One message to the user."""
+
+    def asking(self, study: "Study") -> AbstractContextManager[object]:
+        """Lasts while calls are made."""
+        return nullcontext()
+
+    def finished(self, run: "DrivenRun") -> None:
+        """A run has ended."""
+
+
+class DrivenRun:
+    """A run of a study while the study goes.
+
+    Attributes:
+        planned: What it is to become.
+        driver: Drives it.
+        summary: Once it has ended.
+        fault: What kept it from going on, if a fault did.
+        asks: Whether there may be something to ask.
+    """
+
+    def __init__(self, planned: PlannedRun, study: "Study") -> None:
+        self.planned = planned
+        self.summary: Summary | None = None
+        self.fault: ProverBenchError | None = None
+        self.asks = False
+        self.driver = Driver(
+            planned.cell.path,
+            planned.prepared,
+            resume=planned.cell.exists,
+            executor=_Executor(lambda: study.callers_of(self)),
+            listener=_RunListener(planned.cell.name, study.listener),
+            budget=study.budget,
+        )
+
+    @property
+    def cell(self) -> Cell:
+        """Its place in the study."""
+        return self.planned.cell
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything is answered, or closed."""
+        return self.summary is not None and self.summary.complete
+
+    @property
+    def trouble(self) -> str | None:
+        """Why it stopped, where it did so for itself."""
+        fault = self.fault or self.driver.fault
+        return self.driver.systematic if fault is None else str(fault)
+
+
+class Study:
+    """One session of a study.
+
+    Args:
+        plan: The study, checked.
+        listener: Who hears and shows.
+
+    Attributes:
+        runs: Those that the file wants.
+        callers: What the study calls a role → its endpoint, while it is open.
+    """
+
+    def __init__(self, plan: StudyPlan, *, listener: StudyListener | None = None) -> None:
+        self.plan = plan
+        self.listener = listener or StudyListener()
+        self._others: dict[str, Spending] = {}
+        settings = plan.file.settings
+        self.budget = BudgetWatch(
+            settings.max_cost,
+            settings.max_tokens_total,
+            others=self._others,
+            say=self.listener.say,
+            in_flight=lambda: self.in_flight,
+            share=JudgingShare,
+        )
+        self.runs = [DrivenRun(run, self) for run in plan.runs]
+        self.callers: dict[str, Caller] = {}
+        self._shared: dict[int, SharedEndpoint] = {}
+        self._writers: dict[str, Writer] = {}
+        self._reason: str | None = None
+
+    async def run(self, reason: Callable[[], str | None] = lambda: None) -> None:
+        """Ask whatever the runs lack.
+
+        Args:
+            reason: Why everything was stopped at once, when the task is cancelled.
+
+        Raises:
+            ConfigError: If an endpoint cannot be opened as configured; nothing is asked then.
+            JournalError: If another process drives the study.
+        """
+        folder = self.plan.folder
+        with disk(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        async with AsyncExitStack() as stack:
+            stack.callback(_remove_if_empty, folder)
+            stack.enter_context(RunLock(folder))
+            await self._open(stack)
+            asking = [run for run in self.runs if run.asks]
+            if asking:
+                stack.push_async_callback(self._close_endpoints)
+                await self._begin(asking)
+                for run in asking:
+                    if run.fault is not None:
+                        await _leave(run)
+                await self._ask([run for run in asking if run.fault is None], reason)
+            for run in self.runs:
+                if run.summary is None and run.fault is None:
+                    run.summary = run.driver.derive()
+
+    async def _open(self, stack: AsyncExitStack) -> None:
+        """Open the runs that are there, and see which lack something."""
+        for run in self.runs:
+            try:
+                await stack.enter_async_context(run.driver)
+                run.asks = run.driver.lacks_anything()
+            except ProverBenchError as exc:
+                run.fault = exc
+                continue
+            if not run.asks:
+                self._count(run.cell, run.driver.session.sources)
+        for cell in self.plan.others:
+            with closing(Sources(cell.path)) as sources:
+                self._count(cell, sources)
+
+    def _count(self, cell: Cell, sources: Sources) -> None:
+        """Take what a run that is not asked has spent for part of the budget."""
+        if self.plan.file.settings.max_cost is not None or self.plan.file.settings.max_tokens_total is not None:
+            spent = spent_of(sources).budget.roles
+            self._others |= {f"{cell.name}:{role}": spending for role, spending in spent.items()}
+
+    async def _begin(self, asking: list[DrivenRun]) -> None:
+        """Open the endpoints, then make or grow the runs, then give each the proofs that another one has."""
+        whole = self.plan.file.whole_config()
+        wanted = {name for run in asking for name in run.planned.roles.values()}
+        before = dict.fromkeys(wanted, 0)
+        for run in asking:
+            if run.cell.exists:
+                ledger = run.driver.session.sources.ledger
+                for role, name in run.planned.roles.items():
+                    before[name] += ledger.count(role)
+        names = [name for name in whole.roles if name in wanted]
+        self.callers = await open_callers(whole, names, answered_before=before)
+        self._shared = {id(caller): SharedEndpoint(caller) for caller in self.callers.values()}
+        self._writers = {
+            name: Writer(self._shared[id(self.callers[name])], name) for name in names if name.startswith("policy.")
+        }
+        file, kept = self.plan.file.path.read_bytes(), self.plan.folder / STUDY_FILE
+        if not kept.exists() or kept.read_bytes() != file:
+            write_whole(kept, file)
+        for run in asking:
+            try:
+                await run.driver.begin()
+            except ProverBenchError as exc:
+                run.fault = exc
+        for policy in self.plan.file.policies:
+            self._copy_proofs(policy, [run for run in asking if run.cell.policy == policy and run.fault is None])
+
+    def callers_of(self, run: DrivenRun) -> dict[Role, Caller]:
+        """One run's ways to the endpoints."""
+        planned = run.planned
+        found: dict[Role, Caller] = {}
+        judged: dict[int, dict[str, str]] = {}
+        for role, name in planned.roles.items():
+            if role == "policy":
+                ahead = self.plan.file.whole_config().roles[name].endpoint.concurrency
+                found[role] = WriterCaller(self._writers[name], planned.cell.name, ahead, lambda: run.driver.afford)
+            else:
+                judged.setdefault(id(self.callers[name]), {})[role] = name
+        for shared, names in judged.items():
+            caller = RunCaller(self._shared[shared], names)
+            found |= {role: caller for role in planned.roles if role in names}
+        return found
+
+    def _copy_proofs(self, policy: str, asking: list[DrivenRun]) -> None:
+        """Give each run of a policy the proofs that another one has: each is asked and paid once."""
+        if role_name("policy", policy) not in self._writers:
+            return
+        with _OpenSources() as there:
+            sources = {run.cell.name: run.driver.session.sources for run in asking}
+            mine = [run.cell for run in self.runs if run.cell.policy == policy and not run.asks and run.fault is None]
+            for cell in [*mine, *(cell for cell in self.plan.others if cell.policy == policy)]:
+                sources[cell.name] = there.open(cell.path)
+            for run in asking:
+                try:
+                    _copy(run.driver.session, run.cell.name, sources)
+                except ProverBenchError as exc:
+                    run.fault = exc
+
+    async def _ask(self, asking: list[DrivenRun], reason: Callable[[], str | None]) -> None:
+        with self.listener.asking(self):
+            tasks = [asyncio.ensure_future(self._drive(run)) for run in asking]
+            try:
+                await asyncio.gather(*tasks)
+            except asyncio.CancelledError:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+                for run in asking:
+                    if run.summary is None and run.fault is None:
+                        await self._end(run, reason() or "left")
+                if reason() is None:
+                    raise
+
+    async def _drive(self, run: DrivenRun) -> None:
+        try:
+            async with aclosing(run.driver.ask()) as proofs:
+                async for _ in proofs:
+                    pass
+        except ProverBenchError as exc:
+            run.fault = exc
+        finally:
+            await _leave(run)
+        await self._end(run, self._reason or run.driver.reason or "done")
+
+    async def _end(self, run: DrivenRun, reason: str) -> None:
+        try:
+            run.summary = await run.driver.close(reason, aside=True)
+        except ProverBenchError as exc:
+            run.fault = run.fault or exc
+        self.listener.finished(run)
+
+    def stop(self, reason: str) -> None:
+        """Ask nothing new; what is in flight is saved as it comes."""
+        self._reason = reason
+        for run in self.runs:
+            if run.asks:
+                run.driver.stop(reason)
+
+    @property
+    def in_flight(self) -> int:
+        """Calls that wait for their answer at this moment."""
+        endpoints = {id(caller): caller.state for caller in self.callers.values()}
+        return sum(sum(state.awaiting.values()) for state in endpoints.values())
+
+    async def _close_endpoints(self) -> None:
+        for writer in self._writers.values():
+            await writer.aclose()
+        await close_callers(self.callers)
+
+
+async def _leave(run: DrivenRun) -> None:
+    """A run asks nothing any more."""
+    for endpoint in run.driver.endpoints.values():
+        if isinstance(endpoint, RunCaller | WriterCaller):
+            await endpoint.aclose()
+
+
+def _remove_if_empty(folder: Path) -> None:
+    """Nothing was asked, so nothing is left behind."""
+    with suppress(OSError):
+        folder.rmdir()
+
+
+class _RunListener(Listener):
+    """Passes on what one run has to say, with its name."""
+
+    def __init__(self, name: str, listener: StudyListener) -> None:
+        self._name = name
+        self._listener = listener
+
+    def say(self, message: str) -> None:
+        self._listener.say(f"{self._name}: {message}")
+
+
+class _Executor(LocalExecutor):
+    """Calls endpoints that the study has opened."""
+
+    def __init__(self, callers: Callable[[], Mapping[Role, Caller]]) -> None:
+        super().__init__({})
+        self._made = callers
+
+    async def open(self, config: Config, draft: Draft, roles: Any, session: Session | None) -> None:
+        self._callers = dict(self._made())
+
+
+class _OpenSources:
+    """Sources that are opened one after the other and closed together."""
+
+    def __init__(self) -> None:
+        self._open: list[Sources] = []
+
+    def __enter__(self) -> "_OpenSources":
+        return self
+
+    def open(self, path: Path) -> Sources:
+        self._open.append(Sources(path))
+        return self._open[-1]
+
+    def __exit__(self, *_: object) -> None:
+        for sources in self._open:
+            sources.close()
+
+
+def _copy(session: Session, name: str, there: Mapping[str, Sources]) -> None:
+    """Append to a run the answered policy calls that it lacks and another run of the policy has."""
+    plan, ledger = session.sources.plan, session.sources.ledger
+    same = [sources for other, sources in there.items() if other != name and _wrote_the_same(sources, session.sources)]
+    for number in range(plan.size("policy")):
+        if ledger.offset("policy", number) is None:
+            for line in _answers(plan.key("policy", number), same, {id(s): n for n, s in there.items()}):
+                session.start()
+                asked_in = UNSET if line.asked_in == name else line.asked_in
+                session.answered(msgspec.structs.replace(line, asked_in=asked_in))
+                break
+
+
+def _answers(key: CallKey, sources: list[Sources], names: Mapping[int, str]) -> Iterator[CallLine]:
+    """The answers to a call that other runs have; each says which run asked it."""
+    for other in sources:
+        number = other.plan.number(key)
+        offset = None if number is None else other.ledger.offset("policy", number)
+        if offset is not None:
+            line = other.calls.call_at(offset)
+            asked_in = names[id(other)] if line.asked_in is UNSET else line.asked_in
+            yield msgspec.structs.replace(line, asked_in=asked_in)
+
+
+def _wrote_the_same(one: Sources, other: Sources) -> bool:
+    """Whether the policy's calls of two runs are the same ones."""
+
+    def calls(identity: Identity) -> tuple[object, ...]:
+        return identity.roles.get("policy"), identity.prompt_sha256.get("policy"), identity.data_sha256
+
+    return calls(one.manifest.identity) == calls(other.manifest.identity)
