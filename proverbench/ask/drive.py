@@ -197,7 +197,8 @@ class Driver:
         else:
             benchmark = benchmark_of(draft.identity.task)
             model = draft.identity.roles[benchmark.subject].model
-            path = self._path or new_run_path(Path("runs"), benchmark.task, model)
+            judge = draft.identity.roles["verifier"].model if _is_judged_again(prepared) else None
+            path = self._path or new_run_path(Path("runs"), benchmark.task, model, judge)
             self._session = Session.create(path, draft, on_start=self._on_start())
         self._begun = True
         self._prepared = None  # the rows are in the run's folder now
@@ -341,3 +342,12 @@ class Driver:
         """
         session = self.session
         return (write_derived if anew or session.started else update_derived)(session.sources)
+
+
+def _is_judged_again(prepared: PreparedRun) -> bool:
+    """Whether the proofs were there already: given, or those of a saved run."""
+    policy = prepared.draft.identity.roles.get("policy")
+    if policy is None:
+        return False
+    settings = prepared.config.roles.get("policy")
+    return policy.kind == GIVEN or (settings is not None and settings.endpoint.run is not None)

@@ -1,5 +1,6 @@
 """From options to the draft that a saved run is to become; what is not said is as it was."""
 
+import shlex
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -62,7 +63,9 @@ def _resumed(sources: Sources, task: Task, options: Options) -> PreparedRun:
     faults = Faults()
     if old.task != task:
         other = benchmark_of(old.task).command
-        faults.lines.append(f"{path} is a run of the other benchmark; resume it with: {other} --resume {path}")
+        faults.lines.append(
+            f"{path} is a run of the other benchmark; resume it with: {other} --resume {shlex.quote(str(path))}"
+        )
     if options.proofs is not None or options.split is not None:
         faults.lines.append("--proofs cannot be given with --resume: the run has its proofs already")
     meta = options.meta or extent.meta

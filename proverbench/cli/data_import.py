@@ -1,6 +1,7 @@
 """``proverbench data import`` and ``data split``: other people's files become data files, or runs."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +156,7 @@ def _import_run(source: Path, data: Path | None, output: Path, *, as_json: bool)
         return EXIT_INCOMPLETE
     scored = [name for name, metrics in run.scores.items() if metrics is not None]
     echo(f"  scores of {', '.join(scored)} are what they were" if scored else "  it has no scores yet")
-    echo(f"look into it with: proverbench inspect {output}")
+    echo(f"look into it with: proverbench inspect {shlex.quote(str(output))}")
     return EXIT_COMPLETE
 
 

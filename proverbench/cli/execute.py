@@ -1,6 +1,7 @@
 """The body of `run` and `verifierbench`: from the command line to a checked run, and then its dry run or session."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from proverbench.cli.streams import say
 from proverbench.errors import ConfigError, ProverBenchError
 from proverbench.inputs.prompt_set import PUBLISHED, prompt_set
 from proverbench.records import Role, Task
+from proverbench.run.going import in_flight_of, runs_going
 from proverbench.run.journal import RunLock
 from proverbench.run.session import refuse_taken
 from proverbench.run.sources import MANIFEST
@@ -81,11 +83,26 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
         raise ConfigError("--batch cannot be given with --executor ray: one process is enough to ask in batches")
     for warning in forewarnings(prepared):
         say(f"warning: {warning}")
+    for note in _beside_others(prepared, resume, (output or resume or Path("runs/new")).parent):
+        say(f"note: {note}")
     from proverbench.cli.session import Execution  # loads what calls models, which a dry run can do without
 
     execution = Execution(prepared, resume=resume, output=output, spread=spread, ray_address=ray_address)
     del prepared  # the driver gives the rows up once they are in the run's folder
     return execution.main(final=final, cancel=cancel, give_up=accepts_loss)
+
+
+def _beside_others(prepared: PreparedRun, resume: Path | None, parent: Path) -> Iterator[str]:
+    """Other runs that ask the same endpoints at this moment: limits are kept by each alone."""
+    ours = in_flight_of(prepared.draft.operation)
+    for folder in dict.fromkeys([Path("runs"), parent]):
+        for going in runs_going(folder, but=resume):
+            for address in sorted(ours.keys() & going.in_flight.keys()):
+                theirs = going.in_flight[address]
+                yield (
+                    f"{going.folder} is going on at the same endpoint, {address}: it may have {theirs} calls in flight "
+                    f"and this run {ours[address]}, {theirs + ours[address]} together; --concurrency N lowers that"
+                )
 
 
 def _refuse_twice(prepared: PreparedRun) -> None:
@@ -102,6 +119,6 @@ def _refuse_twice(prepared: PreparedRun) -> None:
             continue  # a folder that cannot be read is no reason to refuse a new run
         if same:
             raise ConfigError(
-                f"{folder} is this run, and complete; look into it with: proverbench inspect {folder}. "
-                "To pay for it again: --again (or another --output)"
+                f"{folder} is this run, and complete; look into it with: "
+                f"proverbench inspect {shlex.quote(str(folder))}. To pay for it again: --again (or another --output)"
             )

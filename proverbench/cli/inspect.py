@@ -1,6 +1,7 @@
 """`proverbench inspect`."""
 
 import json
+import shlex
 import sys
 import tempfile
 import time
@@ -143,7 +144,11 @@ def _state(folder: "RunFolder", complete: bool) -> str:
         return "complete"
     tool = benchmark_of(folder.manifest.identity.task).command
     imported = "imported" in folder.manifest.operation
-    return "incomplete" if imported else f"incomplete; go on with: {tool} --resume {printable(str(folder.path))}"
+    return (
+        "incomplete"
+        if imported
+        else f"incomplete; go on with: {tool} --resume {printable(shlex.quote(str(folder.path)))}"
+    )
 
 
 def _show(folder: "RunFolder", path: Path, proof: str | None, filters: "Filters", *, as_json: bool) -> None:
@@ -191,7 +196,8 @@ def _table(folder: "RunFolder", path: Path, chosen: list[Any], of: int) -> str:
         lines.append(f"Judges disagree most on number {most.number}:")
         lines.append(f"  {words}.")
         lines.append(
-            f"Read it, or any other by its number or id: proverbench inspect {printable(str(path))} {most.number}"
+            f"Read it, or any other by its number or id: proverbench inspect "
+            f"{printable(shlex.quote(str(path)))} {most.number}"
         )
     else:
         lines.append(run_pages.hints(path, None))

@@ -1,6 +1,7 @@
 """`proverbench label`."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,4 +107,5 @@ def _safe(name: str) -> str:
 def _say_how_far(book: "LabelBook", run: Path) -> None:
     states = book.states().values()
     done = sum(state["labelled"] or state["undecided"] for state in states)
-    say(f"\n{done} of {len(states)} labelled in {book.path}; proverbench correct {run} --labels {book.path}")
+    run_is, labels_are = shlex.quote(str(run)), shlex.quote(str(book.path))
+    say(f"\n{done} of {len(states)} labelled in {book.path}; proverbench correct {run_is} --labels {labels_are}")

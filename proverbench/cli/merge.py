@@ -1,5 +1,6 @@
 """`proverbench merge`."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -49,7 +50,7 @@ def command(runs: tuple[Path, ...], output: Path) -> int:
         session.release()
     print_scores(summary, output)
     if summary.complete:
-        say(f"complete; look into it with: proverbench inspect {output}")
+        say(f"complete; look into it with: proverbench inspect {shlex.quote(str(output))}")
         return EXIT_COMPLETE
-    say(f"incomplete; go on with: {benchmark_of(summary.task).command} --resume {output}")
+    say(f"incomplete; go on with: {benchmark_of(summary.task).command} --resume {shlex.quote(str(output))}")
     return EXIT_INCOMPLETE

@@ -1,5 +1,6 @@
 """What `inspect` shows of a run, as text: overview, table, one proof, one call."""
 
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -374,7 +375,7 @@ def _answer_facts(line: CallLine) -> Iterator[tuple[str, str]]:
 
 def hints(path: Path, entry: Entry | None) -> str:
     """The next command to type."""
-    name = printable(str(path))
+    name = printable(shlex.quote(str(path)))
     if entry is None:
         return f"Read a proof, by its number or id: proverbench inspect {name} NUMBER"
     record = entry.record
@@ -382,5 +383,5 @@ def hints(path: Path, entry: Entry | None) -> str:
     role = "verifier" if record.judgments else "policy"
     return (
         "The exact prompt and reply of a call:\n"
-        f"  proverbench inspect {name} --call {role}/{printable(item)}/{record.sample_index}/0"
+        f"  proverbench inspect {name} --call {printable(shlex.quote(f'{role}/{item}/{record.sample_index}/0'))}"
     )

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import shlex
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
@@ -209,7 +210,7 @@ class Execution:
         elif self._driver.systematic is not None:
             say(f"error: {self._driver.systematic}. Nothing is left to ask; this score says nothing of the model")
         else:
-            say(f"complete; look into it with: proverbench inspect {session.path}")
+            say(f"complete; look into it with: proverbench inspect {shlex.quote(str(session.path))}")
         code = self._signals.exit_code
         if code is not None:
             return code
@@ -224,7 +225,9 @@ class Execution:
 
     def _say_how_to_go_on(self) -> None:
         session = self._driver.session
-        command = f"{benchmark_of(session.sources.manifest.identity.task).command} --resume {session.path}"
+        command = (
+            f"{benchmark_of(session.sources.manifest.identity.task).command} --resume {shlex.quote(str(session.path))}"
+        )
         for role, batches in open_batches(session.sources).items():
             there = [batch for batch in batches if batch.remote is not None]
             if there:

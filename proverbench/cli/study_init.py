@@ -1,6 +1,7 @@
 """`study --init`: a first study file from configs that are there."""
 
 import re
+import shlex
 from pathlib import Path
 
 from proverbench.cli.streams import say
@@ -55,7 +56,7 @@ def write_study(file: Path, configs: tuple[Path, ...]) -> None:
         text.append("\n".join([f"[endpoint.{name}]", *assignments(stated)]) + "\n")
     write_whole(file, "\n".join([*text, *members]).encode())
     load_study(file)
-    say(f"wrote {file}; complete it, then: proverbench study {file} --dry-run")
+    say(f"wrote {file}; complete it, then: proverbench study {shlex.quote(str(file))} --dry-run")
 
 
 def _name(settings: RoleConfig) -> str:

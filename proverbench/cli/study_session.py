@@ -1,6 +1,7 @@
 """A session of a study from the command line: its display, its signals, what is said at its end, its exit code."""
 
 import asyncio
+import shlex
 import signal
 import sys
 import time
@@ -201,7 +202,7 @@ class StudyExecution:
         sound = not any(run.trouble for run in study.runs)
         command = f"proverbench study {_command_path(study.plan)}"
         if whole:
-            say(f"complete; look into it with: proverbench report {study.plan.folder}")
+            say(f"complete; look into it with: proverbench report {shlex.quote(str(study.plan.folder))}")
         else:
             say(f"incomplete; go on with: {command}")
         code = self._signals.exit_code

@@ -1,5 +1,6 @@
 """The command ``compressionbench``: what authors and participants type. The organiser's part is in organising.py."""
 
+import shlex
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -297,7 +298,10 @@ def attempt_command(task_folder: Path, config_file: Path, rounds: int, output: P
     echo(f"task      {spec.name}  sha256:{task.sha256}")
     echo(f"best      {result.best_count:,} nodes, {compare(result.best_count, spec.original_count)}")
     if result.best_count < spec.original_count:
-        echo(f"then      compressionbench submit {task_folder} --work {folder / 'best'} --log {folder}")
+        echo(
+            f"then      compressionbench submit {shlex.quote(str(task_folder))} "
+            f"--work {shlex.quote(str(folder / 'best'))} --log {shlex.quote(str(folder))}"
+        )
     if stopped.is_set():
         say("stopped by Ctrl-C; the same command goes on")
         click.get_current_context().exit(EXIT_SIGINT)

@@ -1,6 +1,7 @@
 """The organiser's commands: verify, keygen, rank, report."""
 
 import json
+import shlex
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -74,7 +75,7 @@ def verify(
     from proverbench.compression.verifying import judge_task, may_sign, verify_bundle
 
     if key is not None and not key.is_file():
-        raise DataError(f"--key {key}: no such file; make one: compressionbench keygen {key}")
+        raise DataError(f"--key {key}: no such file; make one: compressionbench keygen {shlex.quote(str(key))}")
     places = [*task_folders, *task_sets]
     tasks = read_task_set(places) if places else {}
     bundle = read_bundle(file)

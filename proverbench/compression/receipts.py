@@ -8,6 +8,7 @@ shows who vouches for it.
 import importlib.util
 import json
 import re
+import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -332,7 +333,7 @@ def load_key(path: Path) -> "Ed25519PrivateKey":
         key = serialization.load_pem_private_key(path.read_bytes(), password=None)
     except OSError as exc:
         raise DataError(
-            f"--key {path}: cannot be read: {exc.strerror}; make one: compressionbench keygen {path}"
+            f"--key {path}: cannot be read: {exc.strerror}; make one: compressionbench keygen {shlex.quote(str(path))}"
         ) from exc
     except (ValueError, TypeError) as exc:
         raise DataError(f"--key {path}: is no unencrypted private key in PEM") from exc

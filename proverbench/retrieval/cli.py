@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -170,7 +171,7 @@ def _run(session: "Session", where: Path) -> int:
             say(f"{plan.spec}: incomplete, no score; {why}")
     if complete:
         return EXIT_COMPLETE
-    say(f"resume with: retrievalbench run --resume {where}")
+    say(f"resume with: retrievalbench run --resume {shlex.quote(str(where))}")
     return EXIT_INCOMPLETE if session.exit_code is None else session.exit_code
 
 

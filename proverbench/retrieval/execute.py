@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import hashlib
 import re
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -168,7 +169,9 @@ def plan_new(specs: Sequence[str], output: Path) -> list[Planned]:
     folders = [output] if len(specs) == 1 else [output / slug(spec) for spec in specs]
     for folder in folders:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise RunMismatchError(f"{folder} is there already; go on with --resume {output}, or give another --output")
+            raise RunMismatchError(
+                f"{folder} is there already; go on with --resume {shlex.quote(str(output))}, or give another --output"
+            )
     return [Planned(spec, folder, None) for spec, folder in zip(specs, folders, strict=True)]
 
 

@@ -6,6 +6,7 @@ rebuilt from them, byte for byte. ``ranked.jsonl`` keeps the lists, for people t
 
 import hashlib
 import json
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -64,7 +65,11 @@ class RetrievalRun:
         except OSError as exc:
             raise JournalError(f"{path}: is no run of retrievalbench ({MANIFEST}: {exc.strerror or exc})") from exc
         except msgspec.DecodeError as exc:
-            hint = f"; look into a run of proverbench with: proverbench inspect {path}" if b'"identity"' in data else ""
+            hint = (
+                f"; look into a run of proverbench with: proverbench inspect {shlex.quote(str(path))}"
+                if b'"identity"' in data
+                else ""
+            )
             raise JournalError(f"{path / MANIFEST}: is no manifest of retrievalbench: {exc}{hint}") from exc
         self.queries = list(_lines(path / QUERIES, GoldQuery))
         self.positions: dict[str, Positions] = {}
@@ -160,7 +165,9 @@ def create_run(path: Path, manifest: RunManifest, queries: Sequence[GoldQuery]) 
         JournalError: If it cannot be written.
     """
     if path.exists() and any(path.iterdir()):
-        raise RunMismatchError(f"{path} is not empty; go on with --resume {path}, or give another --output")
+        raise RunMismatchError(
+            f"{path} is not empty; go on with --resume {shlex.quote(str(path))}, or give another --output"
+        )
     with disk(path):
         path.mkdir(parents=True, exist_ok=True)
     write_whole(path / QUERIES, queries_bytes(queries))

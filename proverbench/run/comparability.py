@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from msgspec import UNSET
+
 from proverbench.benchmark import benchmark_of
 from proverbench.metrics.registry import METRICS, every_metric, headlines
 from proverbench.records import Manifest, Role, RoleIdentity, Row, Summary, Task
@@ -64,9 +66,27 @@ def _shown(role: RoleIdentity | None) -> str:
     return " ".join([f"{role.model} ({role.kind})", *filter(None, extra)])
 
 
+def _protocol_file(manifest: Manifest) -> str:
+    digest = manifest.identity.protocol_sha256
+    return "none" if digest is UNSET else digest[:12]
+
+
+def _accept_from(manifest: Manifest) -> str:
+    least = manifest.identity.accept_from
+    return "as the protocol says" if least is UNSET else f"from {least:g}"
+
+
+def _correct_from(manifest: Manifest) -> str:
+    least = manifest.identity.correct_from
+    return "as usual" if least is UNSET else f"from {least:g}"
+
+
 ASPECTS: tuple[Aspect, ...] = (
     Aspect("task", lambda m: m.identity.task, "refuses", "refuses", "they are different benchmarks"),
     Aspect("protocol", lambda m: m.identity.protocol, "refuses", "refuses", "replies were read by other rules"),
+    Aspect("protocol file", _protocol_file, "refuses", "refuses", "replies were read by other rules of the same name"),
+    Aspect("acceptance", _accept_from, "refuses", "warns", "a proof is accepted from another grade"),
+    Aspect("correct from", _correct_from, "compared", "refuses", "other proofs count as correct"),
     Aspect(
         "steps",
         lambda m: (

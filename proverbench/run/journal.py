@@ -14,6 +14,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import socket
 import weakref
 from array import array
@@ -396,8 +397,9 @@ class CallsReader:
                 [
                     f"{self.path} is not what was written:",
                     *(f"  {fault}" for fault in shown),
-                    f"Put a whole copy of it back. Or go on with what is left: proverbench score {self.path.parent} "
-                    "--accept-loss writes down what is lost, and --resume can then ask those calls again",
+                    "Put a whole copy of it back. Or go on with what is left: "
+                    f"proverbench score {shlex.quote(str(self.path.parent))} --accept-loss writes down what is lost, "
+                    "and --resume can then ask those calls again",
                 ]
             )
         )

@@ -1,5 +1,6 @@
 """Shards of one run → the run. Refuses what does not belong together; nothing is asked, nothing counted twice."""
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -160,7 +161,7 @@ def _open_idle(path: Path) -> Sources:
 
 
 def _resuming(sources: Sources) -> str:
-    return f"{benchmark_of(sources.manifest.identity.task).command} --resume {sources.path}"
+    return f"{benchmark_of(sources.manifest.identity.task).command} --resume {shlex.quote(str(sources.path))}"
 
 
 def _open_batches(sources: Sources) -> Iterator[str]:

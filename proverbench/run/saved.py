@@ -1,5 +1,6 @@
 """Saved runs as the statistics need them: named, complete, as arrays, with what their calls cost."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,8 +68,8 @@ def open_runs(paths: Sequence[Path], *, split: str = "all") -> list[SavedRun]:
         elif not part.complete:
             faults.append(
                 f"{path}: {part.completed_records} of {part.expected_records} records of {split!r} are complete; go "
-                f"on with `{benchmark_of(summary.task).command} --resume {path}`, or count what is open as zero credit "
-                "with --final"
+                f"on with `{benchmark_of(summary.task).command} --resume {shlex.quote(str(path))}`, or count what is "
+                "open as zero credit with --final"
             )
         else:
             runs.append(SavedRun(name, path, folder, summary, arrays.split(split)))

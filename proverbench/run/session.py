@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -316,7 +317,9 @@ def refuse_taken(path: Path) -> None:
     with disk(path):
         names = {entry.name.removesuffix(".tmp") for entry in path.iterdir()}
     if names - {PROMPTS, INPUTS, CALLS, SEAL, LOCK, MANIFEST} or (path / MANIFEST).exists():
-        raise RunMismatchError(f"{path} exists and is not empty; give another --output, or --resume {path}")
+        raise RunMismatchError(
+            f"{path} exists and is not empty; give another --output, or --resume {shlex.quote(str(path))}"
+        )
 
 
 def _cannot_make(path: Path, exc: OSError) -> RunMismatchError:
@@ -382,12 +385,24 @@ def _shrinking(sources: Sources, draft: Draft) -> list[str]:
     return faults
 
 
-def new_run_path(parent: Path, task: str, model: str) -> Path:
-    """A safe, unique folder name: ``runs/TASK-MODEL-DATE``, with a number behind it where that one exists."""
-    safe = "".join(c if c.isascii() and (c.isalnum() or c in "._") else "-" for c in model.rsplit("/", 1)[-1])
-    stem = f"{task}-{safe.strip('-.') or 'model'}-{now()[:10]}"
+def new_run_path(parent: Path, task: str, model: str, judge: str | None = None) -> Path:
+    """A safe, unique folder name: ``runs/TASK-MODEL-DATE``, with a number behind it where that one exists.
+
+    Args:
+        parent: Where it goes.
+        task: Which benchmark.
+        model: Whom the run is about.
+        judge: Of proofs that were there already, who judges them: ``TASK-MODEL-by-JUDGE-DATE``.
+    """
+    by = "" if judge is None else f"-by-{_safe_name(judge)}"
+    stem = f"{task}-{_safe_name(model)}{by}-{now()[:10]}"
     path, n = parent / stem, 1
     while os.path.lexists(path):
         n += 1
         path = parent / f"{stem}-{n}"
     return path
+
+
+def _safe_name(model: str) -> str:
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in "._") else "-" for c in model.rsplit("/", 1)[-1])
+    return safe.strip("-.") or "model"

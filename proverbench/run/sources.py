@@ -6,6 +6,7 @@ Everything else in the folder is derived from these (derive.py).
 import difflib
 import hashlib
 import os
+import shlex
 import weakref
 from array import array
 from collections.abc import Callable, Iterable, Sequence
@@ -137,8 +138,9 @@ class Sources:
                     [
                         f"{self.path / CALLS} lacks calls that were answered:",
                         *faults,
-                        f"Put a whole copy of it back. Or go on with what is left: proverbench score {self.path} "
-                        "--accept-loss writes down what is lost, and --resume can then ask those calls again",
+                        "Put a whole copy of it back. Or go on with what is left: "
+                        f"proverbench score {shlex.quote(str(self.path))} --accept-loss writes down what is lost, and "
+                        "--resume can then ask those calls again",
                     ]
                 )
             )
@@ -224,7 +226,7 @@ def read_manifest(path: Path) -> Manifest:
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
         if b'"tool": "retrievalbench"' in raw:
             raise RunMismatchError(
-                f"{path} is a run of retrievalbench; look into it with: retrievalbench report {path}"
+                f"{path} is a run of retrievalbench; look into it with: retrievalbench report {shlex.quote(str(path))}"
             ) from None
         hint = (
             " (a run of the published evaluator? see: proverbench data import)" if b"evaluator_version" in raw else ""

@@ -1,6 +1,7 @@
 """Whether a saved run is whole, and its figures follow from it: for whoever did not make it (docs/run-format.md)."""
 
 import hashlib
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,7 +83,7 @@ def _verified(sources: Sources) -> Verified:
     file = path / SUMMARY
     stored = file.read_bytes() if file.exists() else None
     if stored is None:
-        faults.append(f"{file} is missing; write it with: proverbench score {path}")
+        faults.append(f"{file} is missing; write it with: proverbench score {shlex.quote(str(path))}")
     elif stored != derived:
         faults.append(f"{file} does not follow from the replies{_older(stored, summary.scored_by)}")
     notes = []

@@ -67,6 +67,12 @@ def test_names_are_safe(model, name):
     assert safe_name(model) == name
 
 
+def test_the_study_is_one(command, server):
+    assert command("init", "--local", server.base_url).code == 0
+    ended = command("study", "study.toml", "--dry-run")
+    assert ended.code == 0, ended.err
+
+
 def test_nothing_is_overwritten(command, tmp_path):
     (tmp_path / "config.toml").write_text("mine")
     ended = command("init", "--embedded")

@@ -127,6 +127,9 @@ def test_another_threshold_is_another_run(command, inputs):
     assert [m["identity"].get("accept_from") for m in manifests] == [None, 7, None]
     assert manifests[0]["run_id"] == manifests[2]["run_id"] != manifests[1]["run_id"]
     assert (_metrics("six")["pessimistic"], _metrics("seven")["pessimistic"]) == (0.5, 0.25)
+    compared = command("compare", "six", "seven")
+    assert compared.code == 2
+    assert "a proof is accepted from another grade" in compared.err
     assert command("run", "--resume", "seven", "--verifier-repeats", "2").code == 0
     refused = command("run", "--resume", "seven", "--accept-from", "6", "--verifier-repeats", "3")
     assert refused.code == 2
@@ -141,6 +144,9 @@ def test_where_a_graded_proof_is_correct_from(command, inputs):
     assert [identity.get("correct_from") for identity in identities] == [2, None]
     counts = [json.loads(Path(run, "summary.json").read_bytes())["splits"]["all"]["metrics"] for run in ("two", "six")]
     assert [count["correct_proofs"] for count in counts] == [3, 2]
+    compared = command("compare", "two", "six")
+    assert compared.code == 2
+    assert "other proofs count as correct" in compared.err
 
 
 @pytest.mark.parametrize(

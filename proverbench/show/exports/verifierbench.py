@@ -1,6 +1,7 @@
 """A VerifierBench sheet on which people label a run's own proofs."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +25,8 @@ def write(request: Request) -> Iterator[str]:
     write_whole(request.output, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in lines).encode())
     yield (
         f"{request.output}: {len(lines)} proofs. Give each annotation its first_fatal_error_step (-1: none) and "
-        f"recoverable_error_steps ([-1]: none), then: proverbench correct {run.path} --labels {request.output}"
+        f"recoverable_error_steps ([-1]: none), then: proverbench correct "
+        f"{shlex.quote(str(run.path))} --labels {shlex.quote(str(request.output))}"
     )
 
 
