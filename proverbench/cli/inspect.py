@@ -189,7 +189,7 @@ def _table(folder: "RunFolder", path: Path, chosen: list[Any], of: int) -> str:
     if not chosen:
         return lines[0]
     lines = [run_pages.table(chosen, folder.sources.plan.repeats, width(), labelled=labelled), "", lines[0]]
-    lines.append(run_pages.legend())
+    lines.append(run_pages.legend(folder.sources.reader.protocol))
     most = max(chosen, key=lambda entry: entry.disagreement.rank())
     if most.disagreement.is_any("any"):
         words = run_pages.disagreement_words(most.disagreement, most.record)

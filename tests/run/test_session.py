@@ -7,11 +7,11 @@ import pytest
 
 from proverbench.errors import JournalError
 from proverbench.rehearse.plays import failure
-from proverbench.run import folder
 from proverbench.run.journal import CALLS, Journal
 from proverbench.run.reading import open_calls
 from proverbench.run.session import Draft, Session
 from proverbench.run.sources import INPUTS, MANIFEST, NEXT_INPUTS, Sources
+from proverbench.run.timing import seconds_between
 from tests.support import problem_rows, proof_rows, write_config, write_rows
 
 
@@ -253,4 +253,4 @@ class TestDamage:
     ids=["later", "at once", "by a clock that was set back"],
 )
 def test_a_session_takes_no_negative_time(end, seconds):
-    assert folder.seconds_between("2026-01-01T00:00:00Z", end) == seconds
+    assert seconds_between("2026-01-01T00:00:00Z", end) == seconds
