@@ -34,19 +34,24 @@ async def awake_timeout(seconds: float | None) -> AsyncGenerator[None, None]:
         return
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(None) as scope:
+        timer: asyncio.TimerHandle | None = None
 
-        def end() -> None:
+        def wait(more_s: float) -> None:
             nonlocal timer
-            if loop.time() - timer.when() > LATE_S:
-                timer = loop.call_later(CATCH_UP_S, end)
+            timer = loop.call_later(more_s, end, loop.time() + more_s)
+
+        def end(due: float) -> None:
+            if loop.time() - due > LATE_S:
+                wait(CATCH_UP_S)
             else:
                 scope.reschedule(loop.time())
 
-        timer = loop.call_later(seconds, end)
+        wait(seconds)
         try:
             yield
         finally:
-            timer.cancel()
+            if timer is not None:
+                timer.cancel()
 
 
 class Turns:
