@@ -9,6 +9,7 @@ import click
 from proverbench.benchmark import BENCHMARKS, benchmark_of
 from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
 from proverbench.cli.streams import echo_json
+from proverbench.run.study import cells_of, expanded, is_study
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,6 +60,8 @@ def command(
     and with people; scores by subject, length, severity and so on. Runs that judged the same proofs are also compared
     as a panel of judges. Everything is defined in docs/metrics.md.
     """
+    studies = [run for run in runs if is_study(run)]
+    runs = tuple(expanded(runs))
     from proverbench.errors import UserInputError
     from proverbench.metrics.breakdown import FACTORS
     from proverbench.metrics.voting import SEED
@@ -73,7 +76,7 @@ def command(
         "split": split,
         "seed": folds,
         "runs": {run.name: _analyse(run, factors or FACTORS, ks or None, folds) for run in opened},
-        "panels": _panels(opened),
+        "panels": [panel for group in _judged_alike(opened, studies) for panel in _panels(group)],
         "notes": _notes(opened),
     }
     if thresholds:
@@ -167,6 +170,15 @@ def _notes(runs: "Sequence[SavedRun]") -> list[str]:
     tasks = dict.fromkeys(run.task for run in runs)
     apart = [sentence for task in tasks for sentence in boards.sentences(task)]
     return [*apart, *(note for board in boards.boards for note in board.notes)]
+
+
+def _judged_alike(runs: "Sequence[SavedRun]", studies: Sequence[Path]) -> "list[list[SavedRun]]":
+    """Runs that may have judged the same proofs: those of one policy of a study together, and all others."""
+    policies = {cell.path: (study, cell.policy) for study in studies for cell in cells_of(study)}
+    groups: dict[object, list[SavedRun]] = {}
+    for run in runs:
+        groups.setdefault(policies.get(run.path), []).append(run)
+    return list(groups.values())
 
 
 def _panels(runs: "Sequence[SavedRun]") -> list[dict[str, Any]]:
