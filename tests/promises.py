@@ -141,8 +141,11 @@ def fails(tree: Path, tests: Sequence[str]) -> bool:
 
 def survivors(chosen: Sequence[Promise], tree: Path) -> Iterator[str]:
     """A line for each break that nothing notices, as they are found."""
-    for promise in chosen:
-        if promise.breaks and fails(tree, promise.tests):
+    broken = [promise for promise in chosen if promise.breaks]
+    # One run of them all is quicker than one for each promise, and nearly always enough.
+    sound = bool(broken) and not fails(tree, list(dict.fromkeys(test for one in broken for test in one.tests)))
+    for promise in broken:
+        if not sound and fails(tree, promise.tests):
             yield f"{promise.id}: its tests fail without any change"
             continue
         for one in promise.breaks:
@@ -180,8 +183,8 @@ def main() -> int:
             print(line, flush=True)
     finally:
         shutil.rmtree(tree, ignore_errors=True)
-    broken = sum(len(promise.breaks) for promise in chosen)
-    print(f"{len(chosen)} promises, {broken} broken, {found} survived")
+    breaks = sum(len(promise.breaks) for promise in chosen)
+    print(f"{len(chosen)} promises, {breaks} breaks, {found} survived")
     return 1 if found else 0
 
 
