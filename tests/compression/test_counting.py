@@ -147,9 +147,23 @@ def test_known_charges(lean_data: Path, expected: dict[str, Any], name: str) -> 
         assert found.count == case["N"]
 
 
+@pytest.mark.parametrize("name", ["toy.ndjson", "toy.sparse_ids.ndjson", "toy.mdata.ndjson"])
+def test_the_page_s_inductive_type_and_what_a_target_rests_on(lean_data: Path, name: str) -> None:
+    export = read_export(lean_data / name)
+    found = {item.name: item for item in charge(export, ["zero_add"], []).items}
+    assert found["MyNat"].pays() == {"types": [3], "ctors": [1, 3], "rec_types": [26], "rules": [22, 37]}
+    assert {name: item.nodes for name, item in found.items()} == {
+        "zero_add": 86,
+        "MyNat": 92,
+        "MyNat.add": 28,
+        "congrArg": 102,
+        "Eq": 99,
+    }
+
+
 @pytest.mark.parametrize("version", ["3.0.0", "3.1.0"])
-def test_an_inductive_type_of_a_real_export(lean_data: Path, version: str) -> None:
-    export = read_export(lean_data / f"lean4export.Nat.add_succ.v{version}.ndjson")
+def test_an_inductive_type_of_a_real_export(shared_lean: Path, version: str) -> None:
+    export = read_export(shared_lean / f"lean4export.Nat.add_succ.v{version}.ndjson")
     found = charge(export, ["Nat.add_succ"], [])
     nat = next(item for item in found.items if item.name == "Nat")
     assert nat.pays() == {"types": [3], "ctors": [1, 3], "rec_types": [26], "rules": [22, 37]}
