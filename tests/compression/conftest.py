@@ -31,7 +31,7 @@ def shared_lean() -> Path:
 
 
 @pytest.fixture(scope="session")
-def expected(shared_lean: Path) -> dict[str, Any]:
+def found_by_others(shared_lean: Path) -> dict[str, Any]:
     """Verdicts, counts and charges of a library with the same terms, as others found them."""
     found: dict[str, Any] = json.loads((shared_lean / "toy.expected.json").read_text())
     return found

@@ -123,7 +123,7 @@ def test_the_worked_example() -> None:
 
 
 @pytest.mark.parametrize("name", ["toy.ndjson", "toy.sparse_ids.ndjson", "toy.mdata.ndjson"])
-def test_every_part_of_the_toy_file(lean_data: Path, expected: dict[str, Any], name: str) -> None:
+def test_every_part_of_the_toy_file(lean_data: Path, found_by_others: dict[str, Any], name: str) -> None:
     export = read_export(lean_data / name)
     found: dict[tuple[str, str], int] = {}
     counts = count_terms(export, range(len(export)))
@@ -134,14 +134,14 @@ def test_every_part_of_the_toy_file(lean_data: Path, expected: dict[str, Any], n
                 shown += " @ " + export.name_text(constant.rules[int(part.split()[1])].ctor)
                 part = "rhs"
             found[shown, part] = counts[term]
-    wanted = {(row["decl"], row["part"].split(".")[1]): row["nodes"] for row in expected["counts"]}
+    wanted = {(row["decl"], row["part"].split(".")[1]): row["nodes"] for row in found_by_others["counts"]}
     assert found == wanted
 
 
 @pytest.mark.parametrize("name", ["toy.ndjson", "toy.sparse_ids.ndjson", "toy.mdata.ndjson"])
-def test_known_charges(lean_data: Path, expected: dict[str, Any], name: str) -> None:
+def test_known_charges(lean_data: Path, found_by_others: dict[str, Any], name: str) -> None:
     export = read_export(lean_data / name)
-    for case in expected["charges"]:
+    for case in found_by_others["charges"]:
         found = charge(export, case["targets"], case["background"])
         assert {item.name: item.pays() for item in found.items} == case["pays"]
         assert found.count == case["N"]

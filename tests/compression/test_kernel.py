@@ -29,8 +29,8 @@ def test_the_kernel_agrees_on_the_toy_files(lean_data: Path, kernel: LeanKernel,
     assert verdict(lean_data / f"toy{name}.ndjson", kernel) == VERDICTS[name]
 
 
-def test_others_found_the_same_verdicts(expected: dict[str, Any]) -> None:
-    assert {row["file"]: row["kernel"] for row in expected["files"]} == {
+def test_others_found_the_same_verdicts(found_by_others: dict[str, Any]) -> None:
+    assert {row["file"]: row["kernel"] for row in found_by_others["files"]} == {
         f"toy{name}.ndjson": wanted for name, wanted in VERDICTS.items()
     }
 
@@ -74,7 +74,9 @@ def test_time_stops_without_a_verdict(lean_data: Path, kernel: LeanKernel) -> No
         LeanKernel(library, Limits(time_s=0)).replay((lean_data / "toy.ndjson").read_bytes())
 
 
-def test_a_source_file_becomes_the_known_terms(lean_data: Path, expected: dict[str, Any], kernel: LeanKernel) -> None:
+def test_a_source_file_becomes_the_known_terms(
+    lean_data: Path, found_by_others: dict[str, Any], kernel: LeanKernel
+) -> None:
     done = kernel.compile("Toy.lean", {"Toy.lean": (lean_data / "toy.lean").read_bytes()})
     assert done.messages == ()
     assert done.olean is not None
@@ -83,7 +85,7 @@ def test_a_source_file_becomes_the_known_terms(lean_data: Path, expected: dict[s
     assert not any(name.startswith("lc") for name in modules[0].constants), "unsafe axioms are left out"
     assert check_structure(export) == []
     assert kernel.replay(write_export(export)).accepted == 19
-    for case in expected["charges"]:
+    for case in found_by_others["charges"]:
         assert charge(export, case["targets"], case["background"]).count == case["N"]
 
 
