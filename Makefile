@@ -12,11 +12,13 @@ DEMO_RUNS := runs
 
 help:
 	@echo "make demo     set up, then run both benchmarks on a small real model, offline after the first time"
+	@echo "make study    the same for a study: two policies, two judges, and the judges' calibrations"
 	@echo "make test     set up, then lint, format check, strict types, tests"
 	@echo "make torture  the long tests: many kills, large runs"
 	@echo "make mutants  break what the pages promise and lines of the core; see whether tests notice (developers)"
 	@echo "make bench    speed and memory, as ratios in one run (docs/performance.md)"
 	@echo "make format   rewrite the code in its format"
+	@echo "make docs     build the site of the documents into site/, strictly"
 	@echo "make page     check and bundle the page's scripts with npm (developers)"
 	@echo "make assets   fetch the report page's libraries anew with npm (developers)"
 	@echo "make clean    remove .venv and caches"
@@ -55,6 +57,11 @@ demo: libgomp $(VENV)/installed
 	$(BIN)/verifierbench --data data/verifierbench.jsonl --config configs/embedded.toml \
 		--limit 4 --verifier-repeats 2 --meta
 	@echo; echo "This model is far too small to prove or judge anything; the scores only show that everything works."
+
+.PHONY: study
+study: libgomp $(VENV)/installed
+	@$(BIN)/python -m proverbench.endpoints.embedded
+	$(BIN)/proverbench study configs/study.toml
 
 test: libgomp $(VENV)/installed-dev check
 	$(BIN)/python -m pytest -n auto -m "not torture"
@@ -95,5 +102,10 @@ page:
 	npm run --prefix $(SCRIPT) --silent check
 	npm run --prefix $(SCRIPT) --silent build
 
+.PHONY: docs
+docs: $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python -m mkdocs build --strict --quiet
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf site $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

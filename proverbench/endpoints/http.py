@@ -1,29 +1,19 @@
 """What the kinds that speak HTTP share: send, tell success from failure, read a reply or a stream of it."""
 
 import asyncio
-import json
-import re
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
-
-import msgspec
+from typing import Any
 
 from proverbench.concurrency import Turns
+from proverbench.endpoints import bodies
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.audit import broken_off
 from proverbench.endpoints.base import Reply, Request
-from proverbench.endpoints.classify import (
-    ErrorFacts,
-    classify,
-    describe,
-    effective_status,
-    error_inside,
-    error_of,
-    gist,
-    read_error,
-)
+from proverbench.endpoints.body import decode, encode
+from proverbench.endpoints.classify import classify, describe, effective_status, error_of
+from proverbench.endpoints.error_facts import ErrorFacts, error_inside, gist, read_error
 from proverbench.endpoints.limits import Quota
 from proverbench.endpoints.retry import asked_wait, quotas
 from proverbench.endpoints.seeds import call_seed
@@ -39,18 +29,13 @@ _IDLE_S = 600.0
 _TOKENS_PER_S = 128_000 / 3600
 """A slow model; with it both SDKs reckon how long an answer of a given length may take."""
 
-MAX_REPLY_BYTES = 256 * 1024 * 1024
-"""Of one reply, unpacked. The longest answers of any model are a few megabytes; no server may fill the memory."""
 _MAX_ERROR_BYTES = 1024 * 1024
 """Of an error's body; the rest is not read."""
-_DEEPEST = 64
-"""Levels of a reply that are kept where it has too many for a JSON reader."""
 _DEEPEST_USAGE = 8
 
 _NO_HEADERS: Mapping[str, str] = {}
 _NO_MARKS = "the server refuses the marks for its prompt cache (cache_control); they are left out from now on"
 
-T = TypeVar("T")
 OnQuota = Callable[[Quota], None]
 
 
@@ -101,60 +86,6 @@ def wants_stream(endpoint: EndpointConfig, limit: int | None) -> bool:
     return longest_s > min(_IDLE_S, endpoint.read_timeout_s or endpoint.timeout_s)
 
 
-def decode(raw: bytes, wanted: type[T]) -> T:
-    """Read JSON; what msgspec refuses (lone surrogates, NaN, control characters) is read as the json module does.
-
-    Raises:
-        ValueError: If it is not JSON, or not of that shape.
-    """
-    try:
-        return msgspec.json.decode(raw, type=wanted)
-    except RecursionError:
-        raw = _shallow(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        pass
-    try:
-        return msgspec.convert(_loads(raw), type=wanted)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as exc:
-        raise ValueError(str(exc)) from None
-
-
-def _loads(raw: bytes) -> Any:
-    try:
-        return json.loads(raw.decode("utf-8", "replace"), strict=False)
-    except RecursionError:
-        return json.loads(_shallow(raw).decode("utf-8", "replace"), strict=False)
-
-
-_MARKS = re.compile(rb'"[^"\\]*(?:\\(?:.|\Z)[^"\\]*)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
-"""Strings, also one that never ends (else each quote in it would be tried anew), and brackets."""
-
-
-def _shallow(raw: bytes) -> bytes:
-    """JSON with null for what is nested too deeply: an odd field that nobody reads must not cost an answer."""
-    kept: list[bytes] = []
-    start = depth = 0
-    for mark in _MARKS.finditer(raw):
-        if mark[0] in b"[{":
-            depth += 1
-            if depth == _DEEPEST:
-                kept += [raw[start : mark.start()], b"null"]
-        elif mark[0] in b"]}":
-            if depth == _DEEPEST:
-                start = mark.end()
-            depth -= 1
-    return b"".join([*kept, raw[start:]]) if depth < _DEEPEST else raw
-
-
-def encode(body: dict[str, Any]) -> bytes:
-    """Write JSON. Lone surrogates, which no server could read, go out as U+FFFD."""
-    try:
-        return msgspec.json.encode(body)
-    except UnicodeEncodeError:
-        whole = json.dumps(body, ensure_ascii=False)
-        return whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
-
-
 def joined(pieces: list[str]) -> str:
     """Pieces of a streamed text as one; a character that was cut in two surrogate halves is made whole."""
     text = "".join(pieces)
@@ -175,20 +106,6 @@ def text_or_none(value: Any) -> str | None:
 def cut() -> TransientError:
     """The error for a stream that ended before it said so."""
     return TransientError("the stream was cut before its end", kind="stream_cut", status=200)
-
-
-async def _bounded(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The pieces of a body, as long as they are not too many.
-
-    Raises:
-        CallFailedError: They are. Another attempt would most likely be as long, and be paid for again.
-    """
-    size = 0
-    async for chunk in chunks:
-        size += len(chunk)
-        if size > MAX_REPLY_BYTES:
-            raise CallFailedError(f"the reply is larger than {MAX_REPLY_BYTES // 2**20} MiB", kind="too_large")
-        yield chunk
 
 
 async def _beginning(chunks: AsyncIterator[bytes], most: int) -> bytes:
@@ -215,15 +132,15 @@ async def _once(raw: bytes) -> AsyncIterator[bytes]:
 
 def _usage(value: Any, clean: Callable[[str], str], depth: int = 0) -> Any:
     """Token counts with every text cleaned, and nothing that is nested deeper than any provider's."""
+    if value is None or isinstance(value, int | float):
+        return value
     if isinstance(value, str):
         return clean(value)
-    if isinstance(value, dict | list) and depth >= _DEEPEST_USAGE:
+    if depth >= _DEEPEST_USAGE:
         return None
-    if isinstance(value, list):
-        return [_usage(item, clean, depth + 1) for item in value]
     if isinstance(value, dict):
         return {clean(str(key)): _usage(item, clean, depth + 1) for key, item in value.items()}
-    return value
+    return [_usage(item, clean, depth + 1) for item in value] if isinstance(value, list) else None
 
 
 class HttpEndpoint:
@@ -255,6 +172,7 @@ class HttpEndpoint:
         self._redact = access.redact
         self._on_quota = on_quota
         self._turns = Turns()
+        self._bodies = bodies.Bodies()
         self.marks_cache = True
         """Whether what calls share is marked for the provider's cache, where the kind has such marks."""
         self._transport = Transport(
@@ -346,17 +264,18 @@ class HttpEndpoint:
             if self._on_quota:
                 for quota in quotas(response.headers):
                     self._on_quota(quota)
-            chunks = _bounded(response.content.iter_any())
+            chunks = response.content.iter_any()
             if response.content_type == "text/event-stream":
-                events = iter_events(chunks)
+                events = iter_events(bodies.bounded(chunks, bodies.MAX_STREAM_BYTES))
                 if request.begun is not None:
                     events = _announced(events, request.begun)
                 reply = await self.read_stream(events, wire, heard)
                 return await self._in_turn(lambda: self.cleaned(reply))
-            raw = b"".join([chunk async for chunk in chunks])
-        if raw.startswith((b"data:", b"event:", b": ")):  # a stream that does not say that it is one
-            return self.cleaned(await self.read_stream(iter_events(_once(raw)), wire, heard))
-        return await self._in_turn(lambda: self.cleaned(self.read_reply(raw, wire)))
+            async with AsyncExitStack() as held:
+                raw = await self._bodies.whole(chunks, held)
+                if raw.startswith((b"data:", b"event:", b": ")):  # a stream that does not say that it is one
+                    return self.cleaned(await self.read_stream(iter_events(_once(raw)), wire, heard))
+                return await self._in_turn(lambda: self.cleaned(self.read_reply(raw, wire)))
 
     async def _in_turn(self, read: Callable[[], Reply]) -> Reply:
         """Read a reply that has come in its turn; when the wait is cut short, at once, because it is paid for."""
