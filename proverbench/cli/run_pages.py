@@ -21,7 +21,7 @@ from proverbench.cli.pages import (
     rule,
     section,
 )
-from proverbench.metrics.shown import footnotes, shown_interval
+from proverbench.metrics.shown import shown_interval, split_footnotes
 from proverbench.protocols.fields import decode_field, error_items
 from proverbench.records import (
     LEVEL_SCORES,
@@ -104,7 +104,7 @@ def scores(summary: Summary, columns: int) -> list[str]:
             cell += f" [{ends.low:.3f}, {ends.high:.3f}]"
         rest = [_number(name, (shown[n].metrics or {}).get(name), shown[n].metrics is not None) for n in others]
         lines.append(name.ljust(label) + cell.ljust(wide) + "".join(part.rjust(9) for part in rest))
-    lines += footnotes((shown["all"].intervals or {}).items())
+    lines += split_footnotes({"all": shown["all"].intervals})
     if not summary.splits["all"].selected_rows:
         lines.append("this shard has no problems: there is nothing to ask or to score")
     elif not names:
