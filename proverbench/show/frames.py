@@ -1,12 +1,13 @@
 """A saved run as pandas frames: ``proverbench.load("runs/NAME")``, for notebooks and for `proverbench export`."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 
 from proverbench.metrics.arrays import META_UNITS, SEVERITIES, meta_units, severity_of
 from proverbench.metrics.rates import Sums, exact_sums
@@ -14,10 +15,11 @@ from proverbench.metrics.shown import shown_interval
 from proverbench.protocols.fields import decode_field
 from proverbench.records import CallLine, Extent, Judgment, Manifest, ProofRecord, Summary
 from proverbench.run.boards import Entry
-from proverbench.run.derive import UNANSWERED, Scored
+from proverbench.run.derive import UNANSWERED
 from proverbench.run.folder import RunFolder
 from proverbench.run.journal import storable
 from proverbench.run.provenance import COLUMNS, provenance
+from proverbench.run.summarise import Scored
 from proverbench.spending.usage import normalise_usage
 from proverbench.unseen import unseen
 
@@ -72,6 +74,9 @@ PROOFS: dict[str, str] = {
     "unseen": "Int64",
     "is_correct": "boolean",
     "label": "Int64",
+    "grade": "Float64",
+    "max_grade": "Int64",
+    "mean_judged_grade": "Float64",
     "severity": "string",
     "first_fatal_error_step": "Int64",
     "recoverable_error_steps": "string",
@@ -91,6 +96,7 @@ JUDGMENTS: dict[str, str] = {
     "valid": "boolean",
     "reason": "string",
     "first_error_step": "Int64",
+    "grade": "Float64",
     "is_correct": "boolean",
     "label": "Int64",
     "polarity_right": "boolean",
@@ -235,7 +241,7 @@ def _scores(manifest: Manifest, scored: Scored, seal: str) -> Iterator[dict[str,
         sums = exact_sums(scored.arrays.split(split), meta=manifest.extent.meta)
         reasons = {} if isinstance(part.undefined, UnsetType) else part.undefined
         for metric, value in part.metrics.items():
-            if metric not in sums:
+            if metric not in sums and isinstance(value, int):
                 yield {"split": split, "metric": metric, "count": value, **beside}
                 continue
             interval = (part.intervals or {}).get(metric, {})
@@ -245,7 +251,7 @@ def _scores(manifest: Manifest, scored: Scored, seal: str) -> Iterator[dict[str,
                 "split": split,
                 "metric": metric,
                 "value": value,
-                **_fraction(sums[metric]),
+                **(_fraction(sums[metric]) if metric in sums else {}),
                 "undefined": reasons.get(metric),
                 **_shown(interval),
                 **beside,
@@ -290,9 +296,13 @@ def _proof(record: ProofRecord) -> dict[str, Any]:
     valid = [judgment for judgment in record.judgments if judgment.valid]
     accepts = sum(judgment.accepting for judgment in valid)
     annotation = record.annotation
-    labels = {}
+    labels: dict[str, Any] = {}
+    if record.grade is not UNSET:
+        labels |= {"grade": record.grade, "max_grade": record.max_grade}
+    if given := [judgment.grade for judgment in valid if judgment.grade is not UNSET]:
+        labels["mean_judged_grade"] = math.fsum(given) / len(given)
     if annotation is not None:
-        labels = {
+        labels |= {
             "severity": SEVERITIES[severity_of(record)],
             "first_fatal_error_step": annotation.first_fatal_error_step,
             "recoverable_error_steps": ", ".join(map(str, annotation.recoverable_error_steps)),
@@ -346,6 +356,7 @@ def _verdict(record: ProofRecord, judgment: Judgment) -> dict[str, Any]:
         "valid": judgment.valid,
         "reason": judgment.reason,
         "first_error_step": judgment.first_error_step,
+        "grade": None if judgment.grade is UNSET else judgment.grade,
         "assessment": None if judgment.assessment is None else decode_field(judgment.assessment),
         "errors": None if judgment.errors is None else decode_field(judgment.errors),
     }

@@ -17,8 +17,9 @@ from proverbench.metrics.shown import shown_interval
 from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_curve
 from proverbench.records import Manifest, ProofRecord, Summary, Task
 from proverbench.run.boards import Entry
-from proverbench.run.folder import RunFolder, timing
+from proverbench.run.folder import RunFolder
 from proverbench.run.remarks import remarks
+from proverbench.run.timing import timing
 from proverbench.selection import splits
 
 
@@ -177,7 +178,8 @@ def _plots(run: ShownRun, arrays: JudgmentArrays) -> dict[str, Any]:
     if benchmark_of(task).samples:
         plots["pass_at_k"] = [light(row) for row in pass_at_k(arrays)]
     else:
-        plots["confusion"] = step_confusion(arrays)
+        if (confusion := step_confusion(arrays)) is not None:
+            plots["confusion"] = confusion
         plots["human_agreement"] = [light(row) for row in human_agreement(arrays)]
         if arrays.repeats > 1:
             plots["threshold"] = best_threshold(arrays)
