@@ -235,7 +235,7 @@ def _judgment_parts(basis: _Basis) -> dict[str, Any] | None:
     pilot = basis.pilot
     if pilot is None or pilot.repeats < 2:
         return None
-    found = judgment_components(pilot.accepts.reshape(-1, pilot.samples), pilot.repeats)
+    found = judgment_components(pilot.accepts.reshape(-1, pilot.samples).astype(float), pilot.repeats)
     samples, repeats = found.best(basis.prices)
     best = {"best_samples": samples, "best_repeats": repeats} if basis.prices.problem > 0 else {}
     return {"problem": found.problem, "sample": found.sample, "judgment": found.judgment, **best}
