@@ -3,12 +3,55 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+LATE_S = 1.0
+"""A timer that fires so late was held up together with everything else: the process was suspended, or starved."""
+CATCH_UP_S = 10.0
+"""What is waited for once more after that, for what came meanwhile has yet to be read."""
+
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+@asynccontextmanager
+async def awake_timeout(seconds: float | None) -> AsyncGenerator[None, None]:
+    """:func:`asyncio.timeout` that a suspension (SIGSTOP, a laptop's lid, a batch system) does not run out.
+
+    After one, timers are due before anything that arrived meanwhile has been read: an answer that was delivered, and is
+    paid for, would be thrown away.
+
+    Args:
+        seconds: Of the process's own time; None: no limit.
+
+    Raises:
+        TimeoutError: At the end of the block, when it took longer.
+    """
+    if seconds is None:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(None) as scope:
+        timer: asyncio.TimerHandle | None = None
+
+        def wait(more_s: float) -> None:
+            nonlocal timer
+            timer = loop.call_later(more_s, end, loop.time() + more_s)
+
+        def end(due: float) -> None:
+            if loop.time() - due > LATE_S:
+                wait(CATCH_UP_S)
+            else:
+                scope.reschedule(loop.time())
+
+        wait(seconds)
+        try:
+            yield
+        finally:
+            if timer is not None:
+                timer.cancel()
 
 
 class Turns:
