@@ -6,7 +6,7 @@ import click
 
 from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
 from proverbench.cli.streams import say
-from proverbench.run.study import expanded
+from proverbench.run.study import expanded, is_study
 
 MARKDOWN = (".md", ".markdown")
 """What names of Markdown files end in."""
@@ -45,6 +45,7 @@ def command(runs: tuple[Path, ...], output: Path | None, form: str | None, choos
     proverbench report runs/A runs/B --published -o compare.html
     proverbench report runs/NAME --format md >> README.md
     """
+    study = runs[0] if len(runs) == 1 and is_study(runs[0]) else None
     runs = tuple(expanded(runs, calibrations=True))
     from proverbench.errors import UserInputError
     from proverbench.people.sheet import labelling
@@ -52,6 +53,7 @@ def command(runs: tuple[Path, ...], output: Path | None, form: str | None, choos
     from proverbench.show.report.build import open_runs
     from proverbench.show.report.markdown import render_markdown
     from proverbench.show.report.write import write_report
+    from proverbench.show.study import study_head
 
     to_screen = str(output) == "-"
     form = form or ("md" if output is not None and output.suffix.lower() in MARKDOWN else "html")
@@ -60,6 +62,8 @@ def command(runs: tuple[Path, ...], output: Path | None, form: str | None, choos
     if choose is not None and (len(runs) > 1 or form == "md"):
         raise UserInputError("--choose makes the page of one run to label in; give one RUN, and no Markdown")
     with open_runs(runs, published=published) as report:
+        if study is not None:
+            report.head["study"] = study_head(study)
         if choose is not None:
             report.head["labelling"] = labelling(runs[0], choose)
         if form == "md":
