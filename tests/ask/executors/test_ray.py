@@ -389,3 +389,19 @@ class TestStops:
             assert code == 0, err
             assert server.stats()["asks_answered_more_than_once"] == 0
             assert_equals_one_process(server, command)
+
+    def test_the_driver_is_silent_for_longer_than_workers_wait(self, cluster, inputs, server, command):
+        """As under SIGSTOP: its workers end themselves, and when it is back others take their shards."""
+        process = start(cluster, *PROVER, *ON_RAY, "--output", "r")
+        wait_for(lambda: len(owners()) == 2 and server.stats()["answered"] >= 6, process, timeout_s=300)
+        workers = owners()
+        os.kill(process.pid, signal.SIGSTOP)
+        wait_for(lambda: all(map(is_gone, workers)), timeout_s=300)
+        os.kill(process.pid, signal.SIGCONT)
+        code, err = end(process, 300)
+        assert code == 0, err
+        assert "is lost" in err
+        stats = server.stats()
+        assert stats["asks_answered_more_than_once"] == 0
+        assert stats["max_in_flight"]["all"] <= 6
+        assert_equals_one_process(server, command)
