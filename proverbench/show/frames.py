@@ -10,6 +10,7 @@ from msgspec import UnsetType
 
 from proverbench.metrics.arrays import META_UNITS, SEVERITIES, meta_units, severity_of
 from proverbench.metrics.rates import Sums, exact_sums
+from proverbench.metrics.registry import every_metric
 from proverbench.metrics.shown import shown_interval
 from proverbench.protocols.fields import decode_field
 from proverbench.records import CallLine, Extent, Judgment, Manifest, ProofRecord, Summary
@@ -233,9 +234,10 @@ def _scores(manifest: Manifest, scored: Scored, seal: str) -> Iterator[dict[str,
         if part.metrics is None:
             continue
         sums = exact_sums(scored.arrays.split(split), meta=manifest.extent.meta)
+        known = every_metric(manifest.identity.task)
         reasons = {} if isinstance(part.undefined, UnsetType) else part.undefined
         for metric, value in part.metrics.items():
-            if metric not in sums:
+            if metric not in known:
                 yield {"split": split, "metric": metric, "count": value, **beside}
                 continue
             interval = (part.intervals or {}).get(metric, {})
@@ -245,7 +247,7 @@ def _scores(manifest: Manifest, scored: Scored, seal: str) -> Iterator[dict[str,
                 "split": split,
                 "metric": metric,
                 "value": value,
-                **_fraction(sums[metric]),
+                **(_fraction(sums[metric]) if metric in sums else {}),
                 "undefined": reasons.get(metric),
                 **_shown(interval),
                 **beside,

@@ -19,6 +19,7 @@ from proverbench.records import Manifest, ProofRecord, Summary, Task
 from proverbench.run.boards import Entry
 from proverbench.run.folder import RunFolder, timing
 from proverbench.run.remarks import remarks
+from proverbench.run.verify import accepted_losses
 from proverbench.selection import splits
 
 
@@ -72,6 +73,7 @@ def overview(run: ShownRun) -> dict[str, Any]:
         "complete": summary.complete,
         "run_id": summary.run_id,
         "seal": run.folder.seal,
+        "losses": accepted_losses(run.folder.sources),
         "protocol": summary.protocol,
         "scored_by": summary.scored_by,
         "tool": manifest.operation.get("tool"),
