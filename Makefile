@@ -14,7 +14,7 @@ help:
 	@echo "make demo     set up, then run both benchmarks on a small real model, offline after the first time"
 	@echo "make test     set up, then lint, format check, strict types, tests"
 	@echo "make torture  the long tests: many kills, large runs"
-	@echo "make mutants  break lines of the core, and see whether their tests notice (developers)"
+	@echo "make mutants  break what the pages promise and lines of the core; see whether tests notice (developers)"
 	@echo "make bench    speed and memory, as ratios in one run (docs/performance.md)"
 	@echo "make format   rewrite the code in its format"
 	@echo "make page     check and bundle the page's scripts with npm (developers)"
@@ -71,9 +71,12 @@ format: $(VENV)/installed-dev
 torture: libgomp $(VENV)/installed-dev
 	$(BIN)/python -m pytest -m torture
 
-# MUTANTS="--each 50 run/journal": more of them, of one module.
-.PHONY: mutants
-mutants: $(VENV)/installed-dev
+# PROMISES="endpoints run-format.sync": some of them. MUTANTS="--each 50 run/journal": more of them, of one module.
+.PHONY: mutants promises
+promises: $(VENV)/installed-dev
+	$(BIN)/python -m tests.promises $(PROMISES)
+
+mutants: promises
 	$(BIN)/python -m tests.mutants $(MUTANTS)
 
 bench: $(VENV)/installed-dev

@@ -11,7 +11,7 @@ from proverbench.cli import main
 from proverbench.rehearse import GeneratedReplies, RehearseServer
 from tests.support import SHARED, Ended
 
-collect_ignore = [] if SHARED.is_dir() else ["inputs/test_published.py", "inputs/test_formatted.py"]
+collect_ignore = [] if SHARED.is_dir() else ["inputs/test_formatted.py"]
 """Modules of nothing but third parties' data, which are not part of the repository."""
 NEED_SHARED = {"lean_data", "imported_page"}
 """Fixtures that are nothing but shared data."""

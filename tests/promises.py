@@ -1,13 +1,17 @@
 """What the pages of docs/ promise, tied to the tests that see it broken (promises.toml beside this file).
 
-    python -m tests.promises [--list] [WORD…]
+    python -m tests.promises [--list | --renew] [WORD…]
 
 Breaks each promise that has a ``breaks`` once: in a copy of the tree, one piece of the code is replaced, and the
 promise's tests must fail. What they do not notice is printed and ends the command with 1. WORDs choose promises by what
-their ids begin with. `make mutants` runs it before the sampled mutants of mutants.py.
+their ids begin with. `make mutants` runs it before the sampled mutants of mutants.py. Where a page was only put in
+other words, --renew writes the nearest sentence into the table; look at the difference, for what is promised may have
+changed too.
 """
 
 import argparse
+import difflib
+import json
 import os
 import re
 import shutil
@@ -78,6 +82,37 @@ def points(page: str) -> list[str]:
     return [plain(item) for item in re.findall(r"^ *- (.*(?:\n  +(?!- ).*)*)", prose, flags=re.MULTILINE)]
 
 
+def nearest(says: str, page: str) -> str | None:
+    """What a page says now in place of a sentence that is gone: up to four parts ending with ``.``, ``;``, ``:``."""
+    found = [""]
+    for part in re.split(r"\n\s*\n|\n(?= *- )|\|", page):
+        pieces = re.split(r"(?<=[.;:]) ", plain(part).removeprefix("- "))
+        found += [" ".join(pieces[at : at + n]) for at in range(len(pieces)) for n in range(1, 5)]
+    ratio, best = max((difflib.SequenceMatcher(None, says, one).ratio(), one) for one in set(found))
+    return best if ratio > 0.5 else None
+
+
+def renew(chosen: Sequence[Promise]) -> int:
+    """Write what the pages say now into the table, and print it; returns how many sentences are nowhere to be found."""
+    table = Path(__file__).parent / "promises.toml"
+    text, lost = table.read_text(encoding="utf-8"), 0
+    for promise in chosen:
+        page = promise.page.read_text(encoding="utf-8")
+        if promise.says in plain(page):
+            continue
+        now = nearest(promise.says, page)
+        print(f"{promise.id}\n    - {promise.says}\n    + {now or 'nothing like it'}")
+        lost += now is None
+        if now is not None:
+            text = text.replace(f"says = {_quoted(promise.says)}", f"says = {_quoted(now)}")
+    table.write_text(text, encoding="utf-8")
+    return lost
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
 def copy_of_the_tree(target: Path) -> None:
     """Copy what the tests need."""
     skipped = shutil.ignore_patterns("__pycache__", "node_modules", ".artefacts")
@@ -126,12 +161,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", metavar="WORD")
     parser.add_argument("--list", action="store_true", help="print the promises and their tests, break nothing")
+    parser.add_argument("--renew", action="store_true", help="write what the pages say now into the table")
     options = parser.parse_args()
     chosen = [one for one in promises() if not options.words or one.id.startswith(tuple(options.words))]
     if options.list:
         for promise in chosen:
             print(f"{promise.id}: {promise.says}\n    {' '.join(promise.tests)}")
         return 0
+    if options.renew:
+        return 1 if renew(chosen) else 0
     # Within the tree: what isolates processes hides /tmp from them.
     tree = ROOT / ".artefacts" / f"promises-{os.getpid()}"
     found = 0

@@ -1,13 +1,52 @@
 """One budget over the sessions that share it: what is spent is watched, and all of them stop when it is used up."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from proverbench.ask.reserve import Reserve, Share
+from proverbench.run.session import Session
+from proverbench.spending.budget import Spent
 from proverbench.spending.money import Budget, Exceeded, Spending, output_limit
 
-if TYPE_CHECKING:
-    from proverbench.ask.drive import Driver
+
+class Hears(Protocol):
+    """Takes what the user should know."""
+
+    def say(self, message: str) -> None:
+        """A line."""
+        ...
+
+
+class Spender(Protocol):
+    """A session as a budget sees it: what it spends, and how it is stopped (:class:`~proverbench.ask.drive.Driver`)."""
+
+    spent: Spent
+
+    @property
+    def session(self) -> Session:
+        """The run."""
+        ...
+
+    @property
+    def listener(self) -> Hears:
+        """Who hears of it."""
+        ...
+
+    def stopping(self) -> bool:
+        """True once nothing new is asked."""
+        ...
+
+    def stop(self, reason: str) -> None:
+        """Ask nothing new."""
+        ...
+
+    def in_flight(self) -> int:
+        """Calls that wait for their answer."""
+        ...
+
+    def in_batches(self) -> int:
+        """Calls in batches that are waited for."""
+        ...
 
 
 class BudgetWatch:
@@ -37,13 +76,13 @@ class BudgetWatch:
         self._others = others or {}
         self._tell = say
         self._limits = (max_cost_usd, max_tokens_total)
-        self._members: list[Driver] = []
+        self._members: list[Spender] = []
         self._noted_unknown = False
         self._reserve: Reserve | None = None
         if max_cost_usd is not None:
             self._reserve = Reserve(max_cost_usd, spent_usd=lambda: self._budget().cost.usd, full=self._is_full)
 
-    def join(self, driver: "Driver") -> Share | None:
+    def join(self, driver: Spender) -> Share | None:
         """Count what this session's run spends, and has spent; gives its share of what is set aside under a cap."""
         self._members.append(driver)
         if self._reserve is None:

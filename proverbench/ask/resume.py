@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -30,11 +31,7 @@ from proverbench.errors import ConfigError, RunMismatchError
 from proverbench.inputs.config import Config, RoleConfig
 from proverbench.inputs.data import load_rows
 from proverbench.protocols.prompts import Template
-from proverbench.records import (
-    Manifest,
-    Role,
-    Task,
-)
+from proverbench.records import Manifest, Role, RoleIdentity, Task
 from proverbench.run.session import Draft
 from proverbench.run.sources import MANIFEST, Sources
 from proverbench.tables import read_saved
@@ -51,15 +48,38 @@ def prepare_resumed(task: Task, path: Path, options: Options) -> PreparedRun:
         return _resumed(sources, task, options)
 
 
+class _Parts(NamedTuple):
+    """What a resumed run is made of, each part without a fault."""
+
+    config: Config
+    judging: ChosenProtocol
+    templates: dict[Role, Template]
+    identities: dict[Role, RoleIdentity]
+    chosen: Selection
+    data_sha256: str
+    use_reference: bool
+    meta: bool
+    batched: tuple[Role, ...]
+
+
 def _resumed(sources: Sources, task: Task, options: Options) -> PreparedRun:
-    path, manifest = sources.path, sources.manifest
-    old, extent = manifest.identity, manifest.extent
-    if "imported" in manifest.operation:
+    if "imported" in sources.manifest.operation:
         raise RunMismatchError(
-            f"{path} was imported from the published evaluator, which keeps no prompt templates: nothing more can be "
-            "asked of it, and --final cannot close it. Finish it with that evaluator and import it again, or start a "
-            "new run"
+            f"{sources.path} was imported from the published evaluator, which keeps no prompt templates: nothing more "
+            "can be asked of it, and --final cannot close it. Finish it with that evaluator and import it again, or "
+            "start a new run"
         )
+    parts = _parts(sources, task, options)
+    return PreparedRun(_draft(sources.manifest, parts, options), parts.config, parts.batched)
+
+
+def _parts(sources: Sources, task: Task, options: Options) -> _Parts:
+    """Every part, or every fault.
+
+    Raises:
+        UserInputError: Lists the faults.
+    """
+    path, old, saved = sources.path, sources.manifest.identity, sources.manifest.operation
     faults = Faults()
     if old.task != task:
         other = benchmark_of(old.task).command
@@ -68,11 +88,10 @@ def _resumed(sources: Sources, task: Task, options: Options) -> PreparedRun:
         )
     if options.proofs is not None or options.split is not None:
         faults.lines.append("--proofs cannot be given with --resume: the run has its proofs already")
-    meta = options.meta or extent.meta
-    given = old.proofs_sha256 is not None
-    roles = benchmark_of(old.task).asked(meta=meta, given=given)
+    meta = options.meta or sources.manifest.extent.meta
+    roles = benchmark_of(old.task).asked(meta=meta, given=old.proofs_sha256 is not None)
     config = faults.attempt(
-        lambda: config_of(options.config, roles) if options.config else _saved_config(path, manifest, roles)
+        lambda: config_of(options.config, roles) if options.config else _saved_config(path, sources.manifest, roles)
     )
     use_reference = default(options.use_reference_solution, old.use_reference_solution)
     if config:
@@ -85,49 +104,48 @@ def _resumed(sources: Sources, task: Task, options: Options) -> PreparedRun:
     )
     identities = faults.attempt(lambda: role_identities(config, roles)) if config else None
     grown = faults.attempt(lambda: _resumed_rows(sources, options))
-    saved = manifest.operation
     batched = (
         faults.attempt(lambda: batched_roles(options.batch or saved.get("batch"), roles, config)) if config else ()
     )
     faults.refuse_if_any()
     if config is None or templates is None or identities is None or grown is None or judging is None:
         raise AssertionError("every missing part is a fault")
-    chosen, data_sha256 = grown
-    if given:
-        identities["policy"] = old.roles["policy"]
-    operation = operation_of(config, options, saved) if _operates(options) else saved
-    return PreparedRun(
-        Draft(
-            identity=msgspec.structs.replace(
-                old,
-                **judging.identity(),
-                correct_from=stated_correct_from(options, chosen.rows, old.correct_from),
-                roles=ordered(identities),
-                prompt_sha256={role: template.sha256 for role, template in templates.items()},
-                own_prompts=[role for role, template in templates.items() if template.own],
-                use_reference_solution=use_reference,
-                neutralise=default(options.neutralise, old.neutralise),
-                data_sha256=data_sha256,
-            ),
-            extent=msgspec.structs.replace(
-                extent,
-                rows=len(chosen.rows),
-                samples=default(options.samples, extent.samples),
-                verifier_repeats=default(options.repeats, extent.verifier_repeats),
-                meta=meta,
-                domain=chosen.domain,
-                limit=chosen.limit,
-                shard=chosen.shard,
-            ),
-            operation=operation,
-            rows=chosen.rows,
-            templates=templates,
-            shard_place=chosen.place,
-            format_version=manifest.format_version,
-            protocol_text=judging.text,
+    return _Parts(config, judging, templates, identities, *grown, use_reference, meta, batched or ())
+
+
+def _draft(manifest: Manifest, parts: _Parts, options: Options) -> Draft:
+    old, extent, chosen = manifest.identity, manifest.extent, parts.chosen
+    given: dict[Role, RoleIdentity] = {} if old.proofs_sha256 is None else {"policy": old.roles["policy"]}
+    return Draft(
+        identity=msgspec.structs.replace(
+            old,
+            **parts.judging.identity(),
+            correct_from=stated_correct_from(options, chosen.rows, old.correct_from),
+            roles=ordered({**parts.identities, **given}),
+            prompt_sha256={role: template.sha256 for role, template in parts.templates.items()},
+            own_prompts=[role for role, template in parts.templates.items() if template.own],
+            use_reference_solution=parts.use_reference,
+            neutralise=default(options.neutralise, old.neutralise),
+            data_sha256=parts.data_sha256,
         ),
-        config,
-        batched or (),
+        extent=msgspec.structs.replace(
+            extent,
+            rows=len(chosen.rows),
+            samples=default(options.samples, extent.samples),
+            verifier_repeats=default(options.repeats, extent.verifier_repeats),
+            meta=parts.meta,
+            domain=chosen.domain,
+            limit=chosen.limit,
+            shard=chosen.shard,
+        ),
+        operation=(
+            operation_of(parts.config, options, manifest.operation) if _operates(options) else manifest.operation
+        ),
+        rows=chosen.rows,
+        templates=parts.templates,
+        shard_place=chosen.place,
+        format_version=manifest.format_version,
+        protocol_text=parts.judging.text,
     )
 
 

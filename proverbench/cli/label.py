@@ -50,9 +50,9 @@ def command(
     proverbench correct runs/NAME --labels NAME-labels-YOU.jsonl
     """
     from proverbench.people.book import LabelBook
-    from proverbench.people.serve import make_label_server
     from proverbench.people.sheet import drawn_of, rows
     from proverbench.run.saved import open_runs
+    from proverbench.show.report.labelling import make_label_server
     from proverbench.show.report.serve import Followed
 
     name = annotator if annotator is not None else _login()

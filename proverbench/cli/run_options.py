@@ -12,7 +12,7 @@ FILE = click.Path(path_type=Path)
 
 
 def shared_options(*, data: str, shipped: str, repeats: int, reference_shown: bool) -> Callable[[F], F]:
-    """The options that both benchmarks have.
+    """The options that both benchmarks have: one table, in the order of ``--help``.
 
     Args:
         data: What a row of the data file is.

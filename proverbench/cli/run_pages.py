@@ -34,9 +34,10 @@ from proverbench.records import (
     Summary,
 )
 from proverbench.run.extent import row_id
-from proverbench.run.folder import RunFolder, timing
+from proverbench.run.folder import RunFolder
 from proverbench.run.journal import exact_text
 from proverbench.run.remarks import remarks
+from proverbench.run.timing import timing
 from proverbench.show.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
 from proverbench.spending.money import used
 from proverbench.unseen import unseen

@@ -66,10 +66,10 @@ def lean_kernel(
 ) -> "LeanKernel | None":
     """Lean's kernel with some limits; None where it is not installed."""
     from proverbench.compression.kernel import LeanKernel, find_library
-    from proverbench.compression.limits import Limits
+    from proverbench.compression.limits import Allowance
 
     library = find_library()
-    limits = Limits(heartbeats, time_s, memory_mb, disk_mb=disk_mb)
+    limits = Allowance(heartbeats, time_s, memory_mb, disk_mb=disk_mb)
     return None if library is None else LeanKernel(library, limits, isolation_of(unsafe))
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from proverbench.compression.limits import Limits, StoppedError
+from proverbench.compression.limits import Allowance, StoppedError
 from proverbench.compression.sandbox import CANNOT
 from proverbench.compression.seccomp import refusing_filter
 
@@ -110,7 +110,7 @@ def _probe(means: str) -> str | None:
     with tempfile.NamedTemporaryFile(prefix="compressionbench-probe-") as secret:
         command = [python(), "-I", "-S", "-c", _PROBE, secret.name, str(os.getpid())]
         try:
-            done = run_stage(Isolation(means), command, b"", Limits(time_s=_PROBE_S), output_limit=1024)
+            done = run_stage(Isolation(means), command, b"", Allowance(time_s=_PROBE_S), output_limit=1024)
         except (OSError, StoppedError) as exc:
             return str(exc)
     if done.status == 0 and done.output == b"apart\n":
@@ -127,7 +127,7 @@ def run_stage(
     isolation: Isolation,
     command: Sequence[str],
     stdin: bytes,
-    limits: Limits,
+    limits: Allowance,
     *,
     output_limit: int,
     visible: Iterable[Path] = (),
@@ -173,7 +173,7 @@ class _Started:
 
     isolation: Isolation
     command: Sequence[str]
-    limits: Limits
+    limits: Allowance
     visible: Sequence[str]
     cwd: str
     stack: ExitStack
@@ -285,7 +285,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
-def _resource_limits(limits: Limits) -> list[tuple[int, int]]:
+def _resource_limits(limits: Allowance) -> list[tuple[int, int]]:
     memory = max(limits.memory_mb, _LEAST_ADDRESS_SPACE) * 2**20
     return [
         (resource.RLIMIT_STACK, limits.stack_mb * 2**20),
@@ -298,7 +298,7 @@ def _resource_limits(limits: Limits) -> list[tuple[int, int]]:
     ]
 
 
-def _limit(limits: Limits) -> None:
+def _limit(limits: Allowance) -> None:
     """Limit this process, about to become a stage's, where nothing else does."""
     for name, value in _resource_limits(limits):
         if name == resource.RLIMIT_NPROC or (name == resource.RLIMIT_AS and sys.platform != "linux"):

@@ -22,7 +22,7 @@ from proverbench.compression.export_writing import write_export
 from proverbench.compression.hashing import sha256_hex
 from proverbench.compression.isolation import INSIDE
 from proverbench.compression.kernel import LeanKernel
-from proverbench.compression.limits import Limits, StoppedError
+from proverbench.compression.limits import Allowance, StoppedError
 from proverbench.compression.olean import constant_names, read_oleans
 from proverbench.compression.sharing import share
 from proverbench.compression.tasks import module_name, parse_task
@@ -38,7 +38,7 @@ def main() -> None:
     source = sys.stdin.buffer
     question: dict[str, Any] = json.loads(source.read(int.from_bytes(source.read(8), "big")))
     blobs = [source.read(size) for size in question["sizes"]]
-    limits = Limits(question["heartbeats"], max(1, int(question["time_s"])), question["memory_mb"])
+    limits = Allowance(question["heartbeats"], max(1, int(question["time_s"])), question["memory_mb"])
     kernel = LeanKernel(Path(question["library"]), limits, INSIDE)
     try:
         answer, terms = _OPERATIONS[question["op"]](question, blobs, kernel)

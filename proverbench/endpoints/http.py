@@ -1,29 +1,18 @@
 """What the kinds that speak HTTP share: send, tell success from failure, read a reply or a stream of it."""
 
 import asyncio
-import json
-import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
-
-import msgspec
+from typing import Any
 
 from proverbench.concurrency import Turns
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.audit import broken_off
 from proverbench.endpoints.base import Reply, Request
-from proverbench.endpoints.classify import (
-    ErrorFacts,
-    classify,
-    describe,
-    effective_status,
-    error_inside,
-    error_of,
-    gist,
-    read_error,
-)
+from proverbench.endpoints.body import decode, encode
+from proverbench.endpoints.classify import classify, describe, effective_status, error_of
+from proverbench.endpoints.error_facts import ErrorFacts, error_inside, gist, read_error
 from proverbench.endpoints.limits import Quota
 from proverbench.endpoints.retry import asked_wait, quotas
 from proverbench.endpoints.seeds import call_seed
@@ -43,14 +32,11 @@ MAX_REPLY_BYTES = 256 * 1024 * 1024
 """Of one reply, unpacked. The longest answers of any model are a few megabytes; no server may fill the memory."""
 _MAX_ERROR_BYTES = 1024 * 1024
 """Of an error's body; the rest is not read."""
-_DEEPEST = 64
-"""Levels of a reply that are kept where it has too many for a JSON reader."""
 _DEEPEST_USAGE = 8
 
 _NO_HEADERS: Mapping[str, str] = {}
 _NO_MARKS = "the server refuses the marks for its prompt cache (cache_control); they are left out from now on"
 
-T = TypeVar("T")
 OnQuota = Callable[[Quota], None]
 
 
@@ -99,60 +85,6 @@ def wants_stream(endpoint: EndpointConfig, limit: int | None) -> bool:
         return endpoint.stream
     longest_s = endpoint.timeout_s if limit is None else min(limit / _TOKENS_PER_S, endpoint.timeout_s)
     return longest_s > min(_IDLE_S, endpoint.read_timeout_s or endpoint.timeout_s)
-
-
-def decode(raw: bytes, wanted: type[T]) -> T:
-    """Read JSON; what msgspec refuses (lone surrogates, NaN, control characters) is read as the json module does.
-
-    Raises:
-        ValueError: If it is not JSON, or not of that shape.
-    """
-    try:
-        return msgspec.json.decode(raw, type=wanted)
-    except RecursionError:
-        raw = _shallow(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        pass
-    try:
-        return msgspec.convert(_loads(raw), type=wanted)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as exc:
-        raise ValueError(str(exc)) from None
-
-
-def _loads(raw: bytes) -> Any:
-    try:
-        return json.loads(raw.decode("utf-8", "replace"), strict=False)
-    except RecursionError:
-        return json.loads(_shallow(raw).decode("utf-8", "replace"), strict=False)
-
-
-_MARKS = re.compile(rb'"[^"\\]*(?:\\(?:.|\Z)[^"\\]*)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
-"""Strings, also one that never ends (else each quote in it would be tried anew), and brackets."""
-
-
-def _shallow(raw: bytes) -> bytes:
-    """JSON with null for what is nested too deeply: an odd field that nobody reads must not cost an answer."""
-    kept: list[bytes] = []
-    start = depth = 0
-    for mark in _MARKS.finditer(raw):
-        if mark[0] in b"[{":
-            depth += 1
-            if depth == _DEEPEST:
-                kept += [raw[start : mark.start()], b"null"]
-        elif mark[0] in b"]}":
-            if depth == _DEEPEST:
-                start = mark.end()
-            depth -= 1
-    return b"".join([*kept, raw[start:]]) if depth < _DEEPEST else raw
-
-
-def encode(body: dict[str, Any]) -> bytes:
-    """Write JSON. Lone surrogates, which no server could read, go out as U+FFFD."""
-    try:
-        return msgspec.json.encode(body)
-    except UnicodeEncodeError:
-        whole = json.dumps(body, ensure_ascii=False)
-        return whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def joined(pieces: list[str]) -> str:
@@ -215,15 +147,15 @@ async def _once(raw: bytes) -> AsyncIterator[bytes]:
 
 def _usage(value: Any, clean: Callable[[str], str], depth: int = 0) -> Any:
     """Token counts with every text cleaned, and nothing that is nested deeper than any provider's."""
+    if value is None or isinstance(value, int | float):
+        return value
     if isinstance(value, str):
         return clean(value)
-    if isinstance(value, dict | list) and depth >= _DEEPEST_USAGE:
+    if depth >= _DEEPEST_USAGE:
         return None
-    if isinstance(value, list):
-        return [_usage(item, clean, depth + 1) for item in value]
     if isinstance(value, dict):
         return {clean(str(key)): _usage(item, clean, depth + 1) for key, item in value.items()}
-    return value
+    return [_usage(item, clean, depth + 1) for item in value] if isinstance(value, list) else None
 
 
 class HttpEndpoint:

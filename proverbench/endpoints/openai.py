@@ -9,8 +9,9 @@ import msgspec
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.audit import server_ended, word
 from proverbench.endpoints.base import Reply, Request
-from proverbench.endpoints.classify import ErrorFacts, error_facts, is_error
-from proverbench.endpoints.http import Heard, HttpEndpoint, OnQuota, Wire, cut, decode, joined, text_or_none
+from proverbench.endpoints.body import decode
+from proverbench.endpoints.error_facts import ErrorFacts, error_facts, is_error
+from proverbench.endpoints.http import Heard, HttpEndpoint, OnQuota, Wire, cut, joined, text_or_none
 from proverbench.endpoints.network import address
 from proverbench.endpoints.sse import Event
 from proverbench.inputs.config import EndpointConfig, RoleConfig

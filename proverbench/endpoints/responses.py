@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 
 from proverbench.endpoints.base import Reply, Request
-from proverbench.endpoints.classify import ErrorFacts, error_facts, is_error
-from proverbench.endpoints.http import Heard, Wire, cut, decode, text_or_none
+from proverbench.endpoints.body import decode
+from proverbench.endpoints.error_facts import ErrorFacts, error_facts, is_error
+from proverbench.endpoints.http import Heard, Wire, cut, text_or_none
 from proverbench.endpoints.kinds.kind import Opening
 from proverbench.endpoints.openai import OpenAIEndpoint, refusal_in, split_content
 from proverbench.endpoints.sse import Event

@@ -13,7 +13,8 @@ from email.utils import parsedate_to_datetime
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
 
-from proverbench.endpoints.classify import MAX_HINT_S, ErrorFacts
+from proverbench.endpoints.classify import MAX_HINT_S
+from proverbench.endpoints.error_facts import ErrorFacts
 from proverbench.endpoints.limits import Quota
 from proverbench.errors import TransientError
 

@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from proverbench.endpoints.access import Access
-from proverbench.endpoints.http import decode
+from proverbench.endpoints.body import decode
 from proverbench.endpoints.network import DEFAULT_URLS, address
 from proverbench.endpoints.transport import Transport
 from proverbench.inputs.config import EndpointConfig

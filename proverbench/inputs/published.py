@@ -17,6 +17,13 @@ import msgspec
 from proverbench.benchmark import benchmark_of
 from proverbench.errors import DataError
 from proverbench.inputs.data import load_rows
+from proverbench.inputs.published_files import (
+    WrittenManifest,
+    WrittenMark,
+    WrittenRecord,
+    WrittenResponse,
+    WrittenSummary,
+)
 from proverbench.records import (
     Annotation,
     AttemptLine,
@@ -44,78 +51,6 @@ _PROMPTS: dict[str, Role] = {"generation": "policy", "verifier": "verifier", "me
 _ROLES: tuple[Role, ...] = ("policy", "verifier", "meta")
 
 
-class _Settings(msgspec.Struct):
-    samples: int
-    verifier_repeats: int
-    meta: bool = False
-    domain: str = EVERYTHING
-    limit: int | None = None
-    use_reference_solution: bool = False
-
-
-class _Manifest(msgspec.Struct):
-    evaluator_version: str
-    task: Task
-    data_sha256: str
-    source_rows: int
-    selected_rows: int
-    config: dict[str, dict[str, Any]]
-    settings: _Settings
-    prompt_sha256: dict[str, str]
-    run_id: str
-    code_sha256: str = ""
-
-
-class _Response(msgspec.Struct):
-    text: str = ""
-    reasoning_content: Any = None
-    """Text as a rule; the evaluator stores whatever a server sent."""
-    finish_reason: Any = None
-    usage: Any = None
-    error: str | None = None
-
-
-class _Meta(msgspec.Struct):
-    response: _Response | None = None
-    prompt: str | None = None
-
-
-class _Trial(msgspec.Struct):
-    index: int
-    response: _Response
-    meta: _Meta | None = None
-
-
-class _Record(msgspec.Struct):
-    record_key: str
-    run_id: str
-    problem_id: str
-    problem: str
-    verifier_trials: list[_Trial]
-    domain: str | None = None
-    subject: str = ""
-    sample_index: int = 0
-    inputs: dict[str, str] = {}
-    policy_response: _Response | None = None
-    steps: list[str] = []
-    proof_id: str | None = None
-    is_correct: bool | None = None
-    first_error_step: int | None = None
-
-    @property
-    def row(self) -> int:
-        return int(self.record_key.partition("_")[0])
-
-
-class _Split(msgspec.Struct):
-    selected_rows: int = 0
-    metrics: dict[str, float | int | None] | None = None
-
-
-class _Summary(msgspec.Struct):
-    splits: dict[str, _Split] = {}
-
-
 @dataclass(frozen=True)
 class PublishedRun:
     """A run of the published evaluator, ready to be saved as one of ours."""
@@ -127,14 +62,10 @@ class PublishedRun:
     """What a user should know of the import."""
 
 
-class _Marked(msgspec.Struct):
-    evaluator_version: str
-
-
 def is_published(path: Path) -> bool:
     """Whether the folder is a run of the published evaluator."""
     try:
-        msgspec.json.decode((path / "manifest.json").read_bytes(), type=_Marked)
+        msgspec.json.decode((path / "manifest.json").read_bytes(), type=WrittenMark)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return False
     return True
@@ -151,8 +82,8 @@ def load_published(path: Path, *, data: Path | None = None, unknown_rows: bool =
     Raises:
         DataError: If a file is damaged, the data file is another one, or rows are unknown and may not be.
     """
-    manifest = _read(path / "manifest.json", _Manifest)
-    summary = _read(path / "summary.json", _Summary) if (path / "summary.json").exists() else _Summary()
+    manifest = _read(path / "manifest.json", WrittenManifest)
+    summary = _read(path / "summary.json", WrittenSummary) if (path / "summary.json").exists() else WrittenSummary()
     records = _records(path, manifest)
     notes: list[str] = []
     if data is not None:
@@ -216,20 +147,20 @@ def _role(section: Mapping[str, Any]) -> RoleIdentity:
     return RoleIdentity(model=str(section.get("model")), kind="openai", generation=section.get("generation") or {})
 
 
-def _records(path: Path, manifest: _Manifest) -> list[_Record]:
+def _records(path: Path, manifest: WrittenManifest) -> list[WrittenRecord]:
     """The finished records, in their order; from records/, and from results.jsonl where a file is not there."""
-    found: dict[str, _Record] = {}
+    found: dict[str, WrittenRecord] = {}
     results = path / "results.jsonl"
     if results.exists():
         for number, line in enumerate(results.read_bytes().split(b"\n"), start=1):
             if line.strip():
                 try:
-                    record = msgspec.json.decode(line, type=_Record)
+                    record = msgspec.json.decode(line, type=WrittenRecord)
                 except (msgspec.DecodeError, UnicodeDecodeError) as exc:
                     raise DataError(f"{results}:{number}: not a record of the published evaluator: {exc}") from exc
                 found[record.record_key] = record
     for file in sorted((path / "records").glob("*.json")):
-        record = _read(file, _Record)
+        record = _read(file, WrittenRecord)
         if record.record_key != file.stem:
             raise DataError(f"{file}: its record_key is {record.record_key!r}")
         found[record.record_key] = record
@@ -253,7 +184,7 @@ def _records(path: Path, manifest: _Manifest) -> list[_Record]:
     return [found[key] for key in sorted(found)]
 
 
-def _rows_of_data(data: Path, manifest: _Manifest, records: Iterable[_Record], path: Path) -> list[Row]:
+def _rows_of_data(data: Path, manifest: WrittenManifest, records: Iterable[WrittenRecord], path: Path) -> list[Row]:
     dataset = load_rows(benchmark_of(manifest.task), data)
     if dataset.sha256 != manifest.data_sha256:
         raise DataError(
@@ -279,7 +210,7 @@ def _names(row: Row) -> tuple[str, str | None]:
 
 
 def _rows_of_records(
-    path: Path, manifest: _Manifest, summary: _Summary, records: Iterable[_Record], unknown_rows: bool
+    path: Path, manifest: WrittenManifest, summary: WrittenSummary, records: Iterable[WrittenRecord], unknown_rows: bool
 ) -> tuple[list[Row], list[str]]:
     known: dict[int, Row] = {}
     for record in records:
@@ -305,7 +236,7 @@ def _rows_of_records(
     return [known[row] for row in range(manifest.selected_rows)], notes
 
 
-def _row_of(manifest: _Manifest, record: _Record) -> Row:
+def _row_of(manifest: WrittenManifest, record: WrittenRecord) -> Row:
     common: dict[str, Any] = {
         "problem_id": record.problem_id,
         "problem": record.problem,
@@ -325,7 +256,7 @@ def _row_of(manifest: _Manifest, record: _Record) -> Row:
     )
 
 
-def _domains_of_absent(summary: _Summary, known: Iterable[Row], count: int) -> list[str | None]:
+def _domains_of_absent(summary: WrittenSummary, known: Iterable[Row], count: int) -> list[str | None]:
     """Domains of rows that have no record, so that every split has as many rows as its summary says."""
     have = [row.domain for row in known]
     domains: list[str | None] = []
@@ -354,7 +285,7 @@ def _unknown(task: Task, row: int, domain: str | None) -> Row:
 class _Lines(Iterable[Line]):
     """What calls.jsonl says of the records."""
 
-    def __init__(self, manifest: _Manifest, rows: list[Row], records: list[_Record]) -> None:
+    def __init__(self, manifest: WrittenManifest, rows: list[Row], records: list[WrittenRecord]) -> None:
         self._manifest = manifest
         self._rows = rows
         self._records = records
@@ -371,7 +302,7 @@ class _Lines(Iterable[Line]):
         if closed:
             yield FinalLine(at=now(), keys=closed)
 
-    def _calls(self, record: _Record) -> Iterator[tuple[CallKey, _Response, str | None]]:
+    def _calls(self, record: WrittenRecord) -> Iterator[tuple[CallKey, WrittenResponse, str | None]]:
         item, sample = record.proof_id or record.problem_id, record.sample_index
         if record.policy_response is not None:
             yield CallKey("policy", item, sample), record.policy_response, record.inputs.get("policy_prompt")
@@ -383,7 +314,7 @@ class _Lines(Iterable[Line]):
                 yield key, trial.meta.response, trial.meta.prompt
 
 
-def _answered(key: CallKey, response: _Response, prompt: str | None) -> CallLine:
+def _answered(key: CallKey, response: WrittenResponse, prompt: str | None) -> CallLine:
     text, text_b64 = storable(response.text)
     reasoning, reasoning_b64 = _reasoning(response.reasoning_content)
     finish_reason = response.finish_reason

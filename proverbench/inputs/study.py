@@ -13,10 +13,9 @@ from proverbench.inputs.config import Config, RoleConfig
 from proverbench.inputs.config_fields import Count
 from proverbench.inputs.config_file import ConfigReader, read_tables
 from proverbench.redact import shown
+from proverbench.run.study import SEPARATOR
 from proverbench.tables import Table
 
-SEPARATOR = "--"
-"""Between the names of policy and judge in the name of a run's folder."""
 META = "meta"
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")

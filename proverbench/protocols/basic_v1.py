@@ -57,10 +57,10 @@ _STEP_TAIL_REVERSED = re.compile(
     re.IGNORECASE,
 )
 _INDEX = re.compile(rf"-?\d{{1,{MAX_INDEX_DIGITS}}}+")
-_PLAIN_VERDICT = re.compile(
-    "".join(rf"[^<]*+<{name}>([^<]*+)</{name}>" for name in FIELDS) + "[^<]*+",
-)
-"""Verdicts as they are asked for, with no other ``<`` in the reply: what the rules find there takes one look."""
+_NO_TAG = r"(?:[^<]++|<[ 0-9=$(\\-])*+"
+"""Text in which nothing opens or closes an element: what follows a ``<`` begins no name."""
+_PLAIN_VERDICT = re.compile("".join(rf"{_NO_TAG}<{name}>({_NO_TAG})</{name}>" for name in FIELDS) + _NO_TAG)
+"""Verdicts as they are asked for, with no other tag in the reply: what the rules find there takes one look."""
 _LEVEL = re.compile(r"<level\s*+>\s*+(\w++)\s*+</level\s*+>", re.IGNORECASE)
 
 
@@ -124,11 +124,11 @@ def parse_verdict(text: str, n_steps: int) -> Verdict:
         InvalidReply: ``empty_final_answer``, ``missing:NAME``, ``duplicate:NAME``, ``empty_assessment``, ``bad_index``
             or ``index_out_of_range``; the first that applies, fields in the order of :data:`FIELDS`.
     """
-    answer = answer_text(text)
-    plain = _PLAIN_VERDICT.fullmatch(answer)
+    plain = _PLAIN_VERDICT.fullmatch(text)  # then it has no reasoning either, which would need a tag
     if plain is not None:
-        assessment, errors, index = (field.strip() for field in plain.groups())
+        assessment, errors, index = map(str.strip, plain.groups())
     else:
+        answer = answer_text(text)
         assessment, errors, index = (_only_field(answer, name) for name in FIELDS)
     if not assessment:
         raise InvalidReply("empty_assessment")

@@ -138,6 +138,12 @@ def render_verifier(
     return _fill(template, _judge_values(template, row, steps, use_reference, neutralise))
 
 
+def count_neutralised(template: Template, row: Problem, steps: Sequence[str], *, use_reference: bool) -> int:
+    """How many replacements :func:`render_verifier` makes where it neutralises; no prompt is made for it."""
+    values = _judge_values(template, row, steps, use_reference, True)
+    return sum(values[name][1] for name in _placeholders(template.slots, template.text))
+
+
 def render_meta(
     template: Template, row: Proof, steps: Sequence[str], verdict: Verdict, *, use_reference: bool, neutralise: bool
 ) -> Rendered:
@@ -235,6 +241,8 @@ def neutralise(text: str, where: Literal["judge", "meta"] = "judge", *, tags: tu
     Returns:
         The text as shown, and the number of replacements.
     """
+    if "<" not in text:
+        return text, 0
     count = 0
 
     def escape(match: re.Match[str]) -> str:
@@ -342,10 +350,16 @@ def _parts(slots: Slots, text: str) -> tuple[tuple[str, str | None], ...]:
     return (*parts, ("".join(literal) + text[position:], None))
 
 
+@lru_cache(maxsize=64)
+def _placeholders(slots: Slots, text: str) -> frozenset[str]:
+    """Those that the template holds."""
+    return frozenset(name for _, name in _parts(slots, text) if name)
+
+
 def _fill(template: Template, values: Mapping[str, _Value]) -> Rendered:
     parts = _parts(template.slots, template.text)
     text = "".join(literal + (values[name][0] if name else "") for literal, name in parts)
-    used = {name for _, name in parts if name}
+    used = _placeholders(template.slots, template.text)
     return Rendered(text, sum(values[name][1] for name in used), template.cacheable_chars)
 
 

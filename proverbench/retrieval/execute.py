@@ -38,7 +38,7 @@ class Planned:
     """Of the saved run that goes on; None for a new one."""
 
 
-class Session:
+class RetrievalSession:
     """One call of ``retrievalbench run``.
 
     Args:

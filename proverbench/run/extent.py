@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from proverbench.records import CallKey, Extent, Proof, Role, Row
+from proverbench.records import CallFacts, CallKey, Extent, Proof, Role, Row
 
 ROLES: tuple[Role, ...] = ("policy", "verifier", "meta")
 
@@ -51,7 +51,7 @@ class Plan:
             return 0
         return self.n_proofs * self.repeats
 
-    def number(self, key: CallKey) -> int | None:
+    def number(self, key: CallKey | CallFacts) -> int | None:
         """The call's number within its role, or None when the plan does not hold it."""
         row = self.place(key.id)
         if row is None or not 0 <= key.sample < self.samples:

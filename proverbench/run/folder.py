@@ -1,33 +1,19 @@
 """A saved run, read: the one way for every command to look into a run's folder (docs/run-format.md)."""
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from proverbench.errors import JournalError, PromptError
-from proverbench.metrics.uncertainty import significant
+from proverbench.errors import PromptError
 from proverbench.protocols.prompts import prompt_sha256
-from proverbench.records import (
-    AttemptLine,
-    CallFacts,
-    CallKey,
-    CallLine,
-    Line,
-    Manifest,
-    ProofRecord,
-    Row,
-    SessionLine,
-    Summary,
-)
-from proverbench.run.derive import Scored, Summariser, build_record, build_records
-from proverbench.run.journal import CALLS, replacing, write_whole
+from proverbench.records import CallKey, CallLine, Line, Manifest, ProofRecord, Row, Summary
+from proverbench.run.derive import build_record, build_records
+from proverbench.run.journal import replacing, write_whole
 from proverbench.run.reading import render
 from proverbench.run.sources import SUMMARY, Sources, pretty
-from proverbench.spending.budget import Spent
-from proverbench.spending.money import cache_saving_usd
+from proverbench.run.summarise import Scored, Summariser
+from proverbench.run.timing import timing
 
 RECORDS = "records.jsonl"
 TIMING = "timing.json"
@@ -164,10 +150,11 @@ def write_derived(sources: Sources) -> Summary:
         JournalError: If the disk refuses it, or a source is damaged.
     """
     encode = msgspec.json.Encoder().encode
+    times = timing(sources)  # first, for it looks at the lines that the ledger is made from
     with replacing(sources.path / RECORDS) as file:
         summary = scored(sources, lambda record: file.write(encode(record) + b"\n")).summary
     write_whole(sources.path / SUMMARY, pretty(summary))
-    write_whole(sources.path / TIMING, pretty(timing(sources)))
+    write_whole(sources.path / TIMING, pretty(times))
     return summary
 
 
@@ -180,6 +167,7 @@ def update_derived(sources: Sources) -> Summary:
         JournalError: If the disk refuses it, or a source is damaged.
     """
     encode = msgspec.json.Encoder().encode
+    times = timing(sources)
     try:
         with (sources.path / RECORDS).open("rb") as old:
             differs = False
@@ -191,7 +179,7 @@ def update_derived(sources: Sources) -> Summary:
 
             summary = scored(sources, compare).summary
             differs = differs or old.read(1) != b""
-        contents = {SUMMARY: summary, TIMING: timing(sources)}
+        contents = {SUMMARY: summary, TIMING: times}
         differs = differs or any((sources.path / name).read_bytes() != pretty(of) for name, of in contents.items())
     except OSError:
         differs = True  # missing, most likely; what else it may be, writing tells
@@ -208,60 +196,3 @@ def begin_derived(sources: Sources) -> None:
     """
     if not (sources.path / SUMMARY).exists():
         write_derived(sources)
-
-
-def timing(sources: Sources) -> dict[str, Any]:
-    """Content of timing.json: durations, attempts, abandoned calls and cost, from calls.jsonl.
-
-    Seconds are wall-clock seconds; a session's duration runs from its start to its last line.
-    """
-    spent = Spent(sources.manifest)
-    roles: dict[str, dict[str, Any]] = {}
-    sessions: list[dict[str, Any]] = []
-    for line in sources.calls.facts():
-        spent.add(line)
-        if isinstance(line, SessionLine):
-            if line.event == "start":
-                sessions.append({"start": line.at, "end": line.at, "stop": None, "calls": 0, "unanswered": 0})
-            elif sessions:
-                sessions[-1] |= {"end": line.at, "stop": line.reason}
-        elif isinstance(line, CallFacts | AttemptLine) and line.role in spent.budget.roles:  # proofs given are no calls
-            role = roles.setdefault(
-                line.role,
-                {"calls": 0, "unanswered": 0, "attempts": 0, "abandoned": 0, "latency_s": 0.0, "latency_max_s": 0.0},
-            )
-            role["attempts"] += line.attempts
-            role["abandoned"] += line.abandoned
-            if sessions:
-                sessions[-1]["end"] = line.at
-            if isinstance(line, AttemptLine):
-                if line.attempts == 0:
-                    continue  # one attempt of a call that went on
-                role["unanswered"] += 1
-                if sessions:
-                    sessions[-1]["unanswered"] += 1
-                continue
-            role["calls"] += 1
-            role["latency_s"] += line.latency_s
-            role["latency_max_s"] = max(role["latency_max_s"], line.latency_s)
-            if sessions:
-                sessions[-1]["calls"] += 1
-    for role_name, totals in roles.items():
-        totals["latency_s"] = round(totals["latency_s"], 3)
-        spending = spent.budget.roles.get(role_name)
-        if spending is not None and spending.prices is not None:
-            saving = cache_saving_usd(spending.usage, spending.prices)
-            totals["cost_usd"] = significant(spending.cost.usd)
-            totals["cost_is_at_least"] = spending.cost.at_least
-            totals["cache_saving_usd"] = None if saving is None else significant(saving)
-    for session in sessions:
-        session["seconds"] = _seconds(session["start"], session["end"])
-    return {"seconds": round(sum(s["seconds"] for s in sessions), 3), "roles": roles, "sessions": sessions}
-
-
-def _seconds(start: str, end: str) -> float:
-    try:
-        between = datetime.fromisoformat(end) - datetime.fromisoformat(start)
-    except (ValueError, TypeError) as exc:  # TypeError: only one of them has a time zone
-        raise JournalError(f"{CALLS}: a session from {start!r} to {end!r}: these are not two UTC times") from exc
-    return round(between.total_seconds(), 3)

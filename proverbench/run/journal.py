@@ -28,7 +28,7 @@ import msgspec
 
 from proverbench.errors import JournalError
 from proverbench.lines import LineBuffer
-from proverbench.records import CallKey, CallLine, Facts, FinalLine, Line, LossLine, Role, SessionLine
+from proverbench.records import CallFacts, CallKey, CallLine, Facts, FinalLine, Line, LossLine, Role, SessionLine
 from proverbench.run.extent import ROLES, Plan
 from proverbench.run.regular import open_regular
 from proverbench.run.seal import START, Checker, Place, SealFile, is_intact, place_of, sealed
@@ -68,6 +68,8 @@ def storable(text: str) -> tuple[str, str | None]:
 
     pandas, DuckDB, Parquet and pydantic refuse lone surrogates even when they are escaped in JSON.
     """
+    if text.isascii():  # which strings know of themselves
+        return text, None
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -82,16 +84,18 @@ def storable_value(value: Any, depth: int = 0) -> Any:
     Strings are made :func:`storable`; what is nested deeper than readers follow becomes null, and so does an integer
     that has no place in 64 bits.
     """
+    if value is None:
+        return None
     if isinstance(value, str):
         return storable(value)[0]
-    if isinstance(value, dict | list) and depth == _MAX_DEPTH:
-        return None
+    if isinstance(value, int):
+        return value if value in _INT_RANGE else None
     if isinstance(value, dict):
+        if depth == _MAX_DEPTH:
+            return None
         return {storable(str(key))[0]: storable_value(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [storable_value(item, depth + 1) for item in value]
-    if isinstance(value, int) and value not in _INT_RANGE:
-        return None
+        return None if depth == _MAX_DEPTH else [storable_value(item, depth + 1) for item in value]
     return value
 
 
@@ -169,7 +173,7 @@ class Ledger:
         """True when ``--final`` closed the call without an answer."""
         return self._offsets[role][number] == self._CLOSED
 
-    def answer(self, key: CallKey, offset: int) -> None:
+    def answer(self, key: CallKey | CallFacts, offset: int) -> None:
         """Note an answer; the first one of a key counts, keys outside the plan are passed over."""
         number = self.plan.number(key)
         if number is not None and self._offsets[key.role][number] < 0:
@@ -198,7 +202,12 @@ class Ledger:
 
     def count(self, role: Role) -> int:
         """How many calls of a role are answered."""
-        return sum(1 for offset in self._offsets[role] if offset >= 0)
+        offsets = self._offsets[role]
+        return len(offsets) - offsets.count(self._OPEN) - offsets.count(self._CLOSED)
+
+    def count_closed(self, role: Role) -> int:
+        """How many calls of a role are closed."""
+        return self._offsets[role].count(self._CLOSED)
 
 
 class CallsReader:
@@ -302,18 +311,26 @@ class CallsReader:
                 raise JournalError(f"{self.path}: no whole line at byte {offset}; the file was changed meanwhile")
             size *= 4
 
-    def ledger(self, plan: Plan) -> Ledger:
+    def ledger(self, plan: Plan, observe: Callable[[Line], object] | None = None) -> Ledger:
         """The state of every call of ``plan``.
+
+        Args:
+            plan: The calls of the run.
+            observe: Sees every line, so that nobody need read them again.
 
         Raises:
             JournalError: If a line is damaged; names its number.
         """
         ledger = Ledger(plan)
-        self.update(ledger)
+        self.update(ledger, observe)
         return ledger
 
-    def update(self, ledger: Ledger) -> None:
+    def update(self, ledger: Ledger, observe: Callable[[Line], object] | None = None) -> None:
         """Take into account the lines that came since ``ledger`` was made or updated.
+
+        Args:
+            ledger: Made of this file.
+            observe: Sees each of these lines.
 
         Raises:
             JournalError: If a line is damaged; names its number.
@@ -321,7 +338,7 @@ class CallsReader:
         checker = ledger.checker
         checker.expect(self.kept())
         try:
-            self._examine(checker, ledger.end, lambda offset, raw: _take_in(ledger, offset, raw))
+            self._examine(checker, ledger.end, lambda offset, raw: _take_in(ledger, offset, raw, observe))
         finally:
             ledger.end = self._examined
 
@@ -419,10 +436,12 @@ class CallsReader:
         self.close()
 
 
-def _take_in(ledger: Ledger, offset: int, raw: bytes) -> None:
+def _take_in(ledger: Ledger, offset: int, raw: bytes, observe: Callable[[Line], object] | None) -> None:
     line = _decode_line(raw)
+    if observe is not None:
+        observe(line)
     if isinstance(line, CallLine):
-        ledger.answer(line.key, offset)
+        ledger.answer(line, offset)
     elif isinstance(line, SessionLine) and line.event == "start":
         ledger.reopen()
     elif isinstance(line, FinalLine):

@@ -196,7 +196,8 @@ class Checker:
             self._pass_over(self.place.chain)
             return False
         self.unsealed += 1
-        self._prefix.update(raw + b"\n")
+        self._prefix.update(raw)
+        self._prefix.update(b"\n")
         self._place = None
         return True
 

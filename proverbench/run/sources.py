@@ -24,8 +24,10 @@ from proverbench.protocols.registry import known_protocol, no_such_protocol
 from proverbench.records import (
     GIVEN,
     Extent,
+    Facts,
     Generation,
     Identity,
+    Line,
     Manifest,
     Role,
     RoleIdentity,
@@ -112,10 +114,25 @@ class Sources:
             JournalError: If a line of calls.jsonl is damaged; names its number.
         """
         if self._ledger is None:
-            ledger = self.calls.ledger(self.plan)
-            self._refuse_shrunk(ledger)
-            self._ledger = ledger
+            self._ledger = self._read_ledger(None)
         return self._ledger
+
+    def read_through(self, observe: Callable[[Facts], object]) -> None:
+        """Show every line of calls.jsonl, in order; where the ledger is still to be made, that is done on the way.
+
+        Raises:
+            JournalError: If a line of calls.jsonl is damaged; names its number.
+        """
+        if self._ledger is None:
+            self._ledger = self._read_ledger(observe)
+        else:
+            for line in self.calls.facts():
+                observe(line)
+
+    def _read_ledger(self, observe: Callable[[Line], object] | None) -> Ledger:
+        ledger = self.calls.ledger(self.plan, observe)
+        self._refuse_shrunk(ledger)
+        return ledger
 
     def _refuse_shrunk(self, ledger: Ledger) -> None:
         """What no seal shows, of a run of an older version: that calls are gone which the summary counts."""

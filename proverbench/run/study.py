@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proverbench.errors import RunMismatchError
-from proverbench.inputs.study import SEPARATOR
 from proverbench.run.sources import MANIFEST
 
 STUDY_FILE = "study.toml"
 """The study's file, as it was when something was last asked."""
 RUNS = "runs"
 CALIBRATION = "calibration"
+SEPARATOR = "--"
+"""Between the names of policy and judge in the name of a run's folder."""
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,11 @@ from proverbench.metrics.shown import shown_interval
 from proverbench.protocols.fields import decode_field
 from proverbench.records import CallLine, Extent, Judgment, Manifest, ProofRecord, Summary
 from proverbench.run.boards import Entry
-from proverbench.run.derive import UNANSWERED, Scored
+from proverbench.run.derive import UNANSWERED
 from proverbench.run.folder import RunFolder
 from proverbench.run.journal import storable
 from proverbench.run.provenance import COLUMNS, provenance
+from proverbench.run.summarise import Scored
 from proverbench.spending.usage import normalise_usage
 from proverbench.unseen import unseen
 

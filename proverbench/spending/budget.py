@@ -42,7 +42,7 @@ class Spent:
 
     def add(self, line: Facts) -> None:
         """Count one line of the journal; lines that cost nothing, or cost another run, are passed over."""
-        if isinstance(line, CallFacts | AttemptLine) and line.role in self.budget.roles:
+        if isinstance(line, (CallFacts, AttemptLine)) and line.role in self.budget.roles:
             if line.asked_in is not UNSET and not self._whole:
                 return
             spending = self.budget.roles[line.role]

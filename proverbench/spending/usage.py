@@ -1,15 +1,15 @@
 """Token counts, whatever shape the provider sends them in, reconciled where they contradict each other. Pure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 UNCOUNTED = "text_without_tokens"
 """A key that the audit adds to a ``usage``: a text came, but its tokens were told as 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True):
     """Tokens of one call, or a sum over calls."""
 
     input: int
@@ -51,6 +51,12 @@ _CACHED = ("prompt_cache_hit_tokens", "num_cached_tokens", "cached_tokens", "cac
 """Where servers put the tokens read from the cache, beside the details of the input."""
 _INPUT_DETAILS = ("prompt_tokens_details", "prompt_token_details", "input_tokens_details")
 _OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
+
+
+_CHAT_KEYS = frozenset(
+    ["prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "completion_tokens_details"]
+)
+"""All that a chat completion tells of its tokens, as its first maker has it."""
 
 
 def merge_usage(found: Iterable[Any]) -> dict[str, Any] | None:
@@ -95,7 +101,7 @@ def normalise_usage(raw: dict[str, Any] | None) -> Usage | None:
     """
     if not isinstance(raw, dict):
         return None
-    if len(raw) == 3 and (plain := _plain(raw)) is not None:
+    if raw.keys() <= _CHAT_KEYS and (plain := _plain(raw)) is not None:
         return plain
     prompt, output = _count(raw.get("prompt_tokens")), _count(raw.get("completion_tokens"))
     total = _count(raw.get("total_tokens"))
@@ -112,11 +118,22 @@ def normalise_usage(raw: dict[str, Any] | None) -> Usage | None:
 
 
 def _plain(raw: dict[str, Any]) -> Usage | None:
-    """The counts of the plainest form, which needs no reconciling; None of any other."""
+    """The counts of a chat completion that agree with each other; None of any that must be reconciled."""
     prompt, output, total = raw.get("prompt_tokens"), raw.get("completion_tokens"), raw.get("total_tokens")
-    if type(prompt) is type(output) is type(total) is int and prompt > 0 <= output and total == prompt + output < 1e15:
-        return Usage(prompt, 0, 0, output)
-    return None
+    if not (type(prompt) is type(output) is type(total) is int and prompt > 0 <= output):
+        return None
+    if not total == prompt + output < 1e15:
+        return None
+    cached, reasoning = 0, None
+    if details := raw.get("prompt_tokens_details"):
+        cached = details.get("cached_tokens") or 0 if type(details) is dict else 0
+        if type(cached) is not int or not 0 <= cached <= prompt:
+            return None
+    if details := raw.get("completion_tokens_details"):
+        reasoning = details.get("reasoning_tokens") if type(details) is dict else None
+        if reasoning is not None and (type(reasoning) is not int or not 0 <= reasoning <= output):
+            return None
+    return Usage(prompt, cached, 0, output, reasoning)
 
 
 def _reconciled(

@@ -9,7 +9,7 @@ import pytest
 
 from proverbench.compression.authoring import Order, make_task
 from proverbench.compression.kernel import LeanKernel, find_library
-from proverbench.compression.limits import Limits
+from proverbench.compression.limits import Allowance
 from proverbench.compression.tasks import Task
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "lean"
@@ -37,7 +37,7 @@ def kernel() -> LeanKernel:
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
-    return LeanKernel(library, Limits(time_s=3600))
+    return LeanKernel(library, Allowance(time_s=3600))
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,7 @@ from proverbench.compression.checking import check_sources, compile_background
 from proverbench.compression.hashing import sha256_hex
 from proverbench.compression.isolation import UNSAFE, python
 from proverbench.compression.kernel import LeanKernel, find_library
-from proverbench.compression.limits import Limits, StoppedError
+from proverbench.compression.limits import Allowance, StoppedError
 from proverbench.compression.tasks import Task, load_task, shipped_tasks
 from tests.compression.hostile import UNPACK, archive, shell_source, with_false_proofs
 from tests.support import wait_for
@@ -79,7 +79,7 @@ def nat_add() -> Task:
 def unsafe() -> LeanKernel:
     library = find_library()
     assert library is not None
-    return LeanKernel(library, Limits(), UNSAFE)
+    return LeanKernel(library, Allowance(), UNSAFE)
 
 
 # --- code that runs while a file compiles
@@ -239,7 +239,7 @@ def test_a_forged_bundle_is_refused_by_the_verifier_s_kernel(scene: Path, nat_ad
     """A participant's own tool can be bent to pack anything; whoever verifies it runs the kernel."""
     library = find_library()
     assert library is not None
-    honest = check_sources(nat_add, nat_add.original, LeanKernel(library, Limits()))
+    honest = check_sources(nat_add, nat_add.original, LeanKernel(library, Allowance()))
     source = shell_source(UNPACK, archive({"Addition.olean": false_olean, **FALSE_PACKAGE})).encode()
     lie = replace(honest, sources={"Addition.lean": source})
     data = pack(lie, Extras(agent="mallory"))

@@ -9,7 +9,7 @@ from proverbench.compression.building import read_header
 from proverbench.compression.checking import check_export, check_sources
 from proverbench.compression.export_reading import read_export
 from proverbench.compression.kernel import LeanKernel, find_library
-from proverbench.compression.limits import Limits
+from proverbench.compression.limits import Allowance
 from proverbench.compression.rules import axioms_of
 from proverbench.compression.tasks import Task, load_task, load_work, render_task, shipped_tasks, task_from_files
 from proverbench.errors import DataError
@@ -271,7 +271,7 @@ def test_too_many_heartbeats_are_invalid_not_stopped(
 ) -> None:
     library = find_library()
     assert library is not None
-    check = check_sources(toy_task, shorter, LeanKernel(library, Limits(heartbeats=100, time_s=60)))
+    check = check_sources(toy_task, shorter, LeanKernel(library, Allowance(heartbeats=100, time_s=60)))
     assert any("needs more heartbeats than allowed" in problem for problem in check.problems)
 
 

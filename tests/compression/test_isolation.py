@@ -9,7 +9,7 @@ import pytest
 from proverbench.compression import isolation as module
 from proverbench.compression import seccomp
 from proverbench.compression.isolation import Isolation, require_isolation, run_stage
-from proverbench.compression.limits import Limits, StoppedError
+from proverbench.compression.limits import Allowance, StoppedError
 from proverbench.compression.seccomp import refusing_filter
 from tests.support import wait_for
 
@@ -18,7 +18,7 @@ MEANS = module.MEANS
 
 def python(source: str, means: str, *, seconds: int = 60) -> str:
     command = [module.python(), "-I", "-S", "-c", source]
-    done = run_stage(Isolation(means), command, b"", Limits(time_s=seconds), output_limit=10_000)
+    done = run_stage(Isolation(means), command, b"", Allowance(time_s=seconds), output_limit=10_000)
     if done.status != 0:
         raise StoppedError(f"status {done.status}: {done.errors}")
     return done.output.decode()
@@ -80,7 +80,7 @@ flags = os.statvfs(folder).f_flag
 print(bool(flags & os.ST_RDONLY), bool(flags & os.ST_NOSUID))
 """
         command = [module.python(), "-I", "-S", "-c", source]
-        done = run_stage(Isolation(means), command, b"", Limits(), output_limit=10_000, visible=[folder])
+        done = run_stage(Isolation(means), command, b"", Allowance(), output_limit=10_000, visible=[folder])
         assert done.output.decode().splitlines() == ["shown", *["Read-only file system"] * 4, "True True"], done.errors
         assert [path.name for path in folder.iterdir()] == ["file"]
 
@@ -92,7 +92,7 @@ for name in ("CPU", "NOFILE", "CORE", "FSIZE"):
     print(name, resource.getrlimit(getattr(resource, "RLIMIT_" + name))[1])
 """
     said = dict(line.split() for line in python(source, means, seconds=77).splitlines())
-    assert said == {"CPU": "77", "NOFILE": "256", "CORE": "0", "FSIZE": str(Limits().file_mb * 2**20)}
+    assert said == {"CPU": "77", "NOFILE": "256", "CORE": "0", "FSIZE": str(Allowance().file_mb * 2**20)}
 
 
 def test_memory_is_limited(means: str) -> None:
@@ -194,7 +194,7 @@ except OSError as exc:
 """
     number, made = map(int, python(source, means).split())
     assert number == 28
-    assert Limits().disk_mb - 2 <= made <= Limits().disk_mb + 1
+    assert Allowance().disk_mb - 2 <= made <= Allowance().disk_mb + 1
 
 
 def test_a_process_left_behind_is_gone_when_the_stage_ends(means: str) -> None:

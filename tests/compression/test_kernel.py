@@ -9,7 +9,7 @@ from proverbench.compression.charges import charge
 from proverbench.compression.export_reading import read_export
 from proverbench.compression.export_writing import write_export
 from proverbench.compression.kernel import LeanKernel, find_library
-from proverbench.compression.limits import Limits, StoppedError
+from proverbench.compression.limits import Allowance, StoppedError
 from proverbench.compression.olean import read_oleans
 from proverbench.compression.structure import check_structure
 from proverbench.errors import DataError
@@ -76,8 +76,8 @@ def test_heartbeats_decide_the_same_in_every_file(lean_data: Path, kernel: LeanK
     library = find_library()
     assert library is not None
     terms = write_export(read_export(lean_data / name))
-    assert LeanKernel(library, Limits(heartbeats=234)).replay(terms).problems == ()
-    short = LeanKernel(library, Limits(heartbeats=233)).replay(terms)
+    assert LeanKernel(library, Allowance(heartbeats=234)).replay(terms).problems == ()
+    short = LeanKernel(library, Allowance(heartbeats=233)).replay(terms)
     assert [(problem.declaration, problem.kind) for problem in short.problems] == [("zero_add", "budget")]
 
 
@@ -85,7 +85,7 @@ def test_time_stops_without_a_verdict(lean_data: Path, kernel: LeanKernel) -> No
     library = find_library()
     assert library is not None
     with pytest.raises(StoppedError, match="more than 0 s"):
-        LeanKernel(library, Limits(time_s=0)).replay((lean_data / "toy.ndjson").read_bytes())
+        LeanKernel(library, Allowance(time_s=0)).replay((lean_data / "toy.ndjson").read_bytes())
 
 
 def test_a_source_file_becomes_the_known_terms(lean_data: Path, expected: dict[str, Any], kernel: LeanKernel) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.anthropic import AnthropicEndpoint
 from proverbench.endpoints.base import Reply
-from proverbench.endpoints.classify import read_error
+from proverbench.endpoints.error_facts import read_error
 from proverbench.endpoints.http import Heard
 from proverbench.endpoints.openai import OpenAIEndpoint
 from proverbench.endpoints.responses import ResponsesEndpoint

@@ -4,16 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from proverbench.endpoints.classify import (
-    RULES,
-    ErrorFacts,
-    classify,
-    describe,
-    effective_status,
-    error_facts,
-    read_error,
-    unknown_parameter,
-)
+from proverbench.endpoints.classify import RULES, classify, describe, effective_status, unknown_parameter
+from proverbench.endpoints.error_facts import ErrorFacts, error_facts, read_error
 from proverbench.endpoints.kinds.registry import KINDS
 
 DOCS = Path(__file__).parents[2] / "docs" / "endpoints.md"

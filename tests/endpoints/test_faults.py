@@ -424,6 +424,22 @@ class TestParameters:  # rows 10 and 11
             {"type": "text", "text": " own part"},
         ]
 
+    async def test_a_server_that_refuses_the_cache_mark_is_asked_without_it(self, bench):
+        refusal = {"type": "error", "error": {"type": "invalid_request_error"}}
+        refusal["error"]["message"] = "messages.0.content.0.text.cache_control: Extra inputs are not permitted"
+
+        def play(got):
+            return Play(status=400, body=refusal) if "cache_control" in json.dumps(got.json) else None
+
+        bench.server.script = play
+        caller = bench.caller("messages", max_retries=0)
+        for _ in range(3):
+            outcome = await ask(caller, "fixed part, own part", cacheable_chars=11)
+            assert isinstance(outcome, Answered)
+        assert ["cache_control" in json.dumps(got.json) for got in bench.server.log] == [True, False, False, False]
+        said = [note for note in caller.state.notes if "cache_control" in note]
+        assert len(said) == 1
+
     @pytest.mark.parametrize(
         ("prompt", "chars", "texts"),
         [("  \nabc", 3, ["  \nabc"]), ("abc \n", 3, ["abc \n"]), ("abc", 9, ["abc"]), ("abc", 0, ["abc"])],

@@ -15,7 +15,7 @@ from proverbench.endpoints.transport import Transport
 from proverbench.errors import CallFailedError, FatalEndpointError
 from proverbench.rehearse.plays import Play, answer, failure
 from tests.endpoints.conftest import KEY, ask, request
-from tests.support import grows_too_fast
+from tests.support import ROOT, grows_too_fast
 
 PROTOCOLS = pytest.mark.parametrize("protocol", ["chat", "responses", "messages"])
 GOOD = {"index": 0, "message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}
@@ -241,11 +241,23 @@ class TestSize:
         assert not grows_too_fast(decoding(50_000), decoding(100_000))
 
     async def test_of_an_error_only_the_beginning_is_read(self, bench, monkeypatch):
+        read: list[int] = []
+        read_error = http.read_error
         monkeypatch.setattr(http, "_MAX_ERROR_BYTES", 1000)
+        monkeypatch.setattr(http, "read_error", lambda raw: (read.append(len(raw)), read_error(raw))[1])
         endpoint = bench.endpoint()
-        bench.server.script = [failure(418, "x" * 2**22)]
-        with pytest.raises(CallFailedError):
-            await endpoint.complete(request())
+        bench.server.script = [failure(418, "x" * 2**22), failure(418, "short")]
+        for _ in range(2):
+            with pytest.raises(CallFailedError):
+                await endpoint.complete(request())
+        assert 1000 <= read[0] < 2**21  # what had come in one piece when enough had come
+        assert read[1] < 1000
+
+    def test_what_is_read_is_bounded_as_the_page_says(self):
+        page = " ".join((ROOT / "docs/endpoints.md").read_text(encoding="utf-8").split())
+        assert f"A reply of more than {http.MAX_REPLY_BYTES // 2**20} MiB, unpacked, is given up" in page
+        assert http._MAX_ERROR_BYTES == 2**20
+        assert "Of an error's body no more than a megabyte is read." in page
 
     def test_a_line_in_many_chunks_takes_linear_time(self):
         async def read(size: int) -> None:

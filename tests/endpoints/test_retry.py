@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proverbench.endpoints.classify import MAX_HINT_S, ErrorFacts, error_facts
+from proverbench.endpoints.classify import MAX_HINT_S
+from proverbench.endpoints.error_facts import ErrorFacts, error_facts
 from proverbench.endpoints.limits import Quota
 from proverbench.endpoints.retry import asked_wait, quotas, retrying, wait_s
 from proverbench.errors import CallFailedError, TransientError

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,26 @@ from proverbench.inputs.published import is_published, load_published
 from proverbench.records import AttemptLine, CallKey, FinalLine
 from proverbench.run.folder import RunFolder
 from proverbench.run.journal import exact_reasoning
+from tests.inputs.published_maker import make_all
 from tests.support import SHARED
 
-RUNS = SHARED / "data" / "published-run"
+RUNS = Path()
+"""Where the runs are that the test at hand is about: ours, and third parties' where they are at hand."""
 COMPLETE = ("prover", "verifier", "verifier-meta")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """Runs of our own making."""
+    folder = tmp_path_factory.mktemp("published")
+    make_all(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True, params=["made", pytest.param("shared", marks=pytest.mark.shared)])
+def _runs(request, made, monkeypatch) -> None:
+    where = made if request.param == "made" else SHARED / "data" / "published-run"
+    monkeypatch.setattr(sys.modules[__name__], "RUNS", where)
 
 
 def data_of(name: str) -> Path:
@@ -134,7 +151,7 @@ def test_identity_is_what_its_manifest_says(command):
     manifest = json.loads((RUNS / "verifier-meta" / "manifest.json").read_bytes())
     identity = load_published(RUNS / "verifier-meta").draft.identity
     assert list(identity.roles) == ["verifier", "meta"]
-    assert identity.roles["verifier"].model == "oracle"
+    assert identity.roles["verifier"].model == manifest["config"]["verifier"]["model"]
     assert identity.roles["verifier"].generation == manifest["config"]["verifier"]["generation"]
     assert identity.prompt_sha256["meta"] == manifest["prompt_sha256"]["meta"]
     assert identity.data_sha256 == manifest["data_sha256"]

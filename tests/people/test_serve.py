@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from proverbench.people.serve import make_label_server
 from proverbench.run.saved import open_runs
+from proverbench.show.report.labelling import make_label_server
 from proverbench.show.report.serve import Followed
 from tests.people.conftest import RUN
 

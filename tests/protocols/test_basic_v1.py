@@ -325,7 +325,12 @@ FIELD_NAMES += ["fİrst_error_step"]
 FIELD_TAGS = [
     f"{mark}{name}{end}" for name in FIELD_NAMES for mark in ("<", "</", "</ ") for end in (">", " >", "", "/>")
 ]
-WHOLE = ["<assessment>a</assessment>", "<errors></errors>", "<first_error_step>0</first_error_step>"]
+WHOLE = [
+    "<assessment>a</assessment>",
+    "<assessment>a < b <= 1<2</assessment>",
+    "<errors></errors>",
+    "<first_error_step>0</first_error_step>",
+]
 INDICES = ["-1", "0", "1", "１", "²", "-0", "007", "+1"]
 LEVELS = ["<level>", "</level>", "<LEVEL >", "</ level>", "level", "EXACT_MATCH", "exact_match", "POOR_MATCH"]
 LEVELS += ["BAſIC_MATCH"]

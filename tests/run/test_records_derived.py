@@ -3,8 +3,9 @@
 import pytest
 
 from proverbench.records import GIVEN, FinalLine, ProofRecord, RoleIdentity, SessionLine, Summary
-from proverbench.run.derive import Summariser, build_record, build_records
+from proverbench.run.derive import build_record, build_records
 from proverbench.run.sources import Sources
+from proverbench.run.summarise import Summariser
 from tests.run.made_runs import PROOF, call, make_run, problem, proof, verdict
 
 ACCEPTS, REJECTS, INVALID = verdict(-1), verdict(0), verdict("x")

@@ -11,9 +11,10 @@ import numpy as np
 
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Answered, Priority, Reply, Request
+from proverbench.endpoints.body import decode
 from proverbench.endpoints.caller import EndpointCaller
-from proverbench.endpoints.classify import ErrorFacts, error_facts
-from proverbench.endpoints.http import HttpEndpoint, Wire, decode
+from proverbench.endpoints.error_facts import ErrorFacts, error_facts
+from proverbench.endpoints.http import HttpEndpoint, Wire
 from proverbench.endpoints.network import address
 from proverbench.errors import FatalEndpointError
 from proverbench.retrieval.settings import EmbedderSettings

@@ -17,7 +17,8 @@ from msgspec import UNSET, UnsetType
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Answered, Priority, Reply, Request
 from proverbench.endpoints.caller import EndpointCaller
-from proverbench.endpoints.classify import classify, describe, error_of, gist, read_error
+from proverbench.endpoints.classify import classify, describe, error_of
+from proverbench.endpoints.error_facts import gist, read_error
 from proverbench.endpoints.retry import asked_wait
 from proverbench.endpoints.transport import Transport
 from proverbench.errors import AttemptTimeoutError, TransientError

@@ -15,8 +15,9 @@ import msgspec
 
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Reply, Request
-from proverbench.endpoints.classify import ErrorFacts, error_facts
-from proverbench.endpoints.http import HttpEndpoint, Wire, decode
+from proverbench.endpoints.body import decode
+from proverbench.endpoints.error_facts import ErrorFacts, error_facts
+from proverbench.endpoints.http import HttpEndpoint, Wire
 from proverbench.errors import JournalError, TransientError
 from proverbench.retrieval.settings import RerankerSettings
 from proverbench.run.journal import disk

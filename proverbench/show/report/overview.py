@@ -17,8 +17,9 @@ from proverbench.metrics.shown import shown_interval
 from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_curve
 from proverbench.records import Manifest, ProofRecord, Summary, Task
 from proverbench.run.boards import Entry
-from proverbench.run.folder import RunFolder, timing
+from proverbench.run.folder import RunFolder
 from proverbench.run.remarks import remarks
+from proverbench.run.timing import timing
 from proverbench.run.verify import accepted_losses
 from proverbench.selection import splits
 

@@ -112,7 +112,7 @@ def make_server(followed: Followed, port: int, handler: "type[Handler] | None" =
     Args:
         followed: What to show.
         port: Of localhost.
-        handler: Answers more than a report's requests (:mod:`proverbench.people.serve`).
+        handler: Answers more than a report's requests (:mod:`proverbench.show.report.labelling`).
 
     Raises:
         OSError: If the port is taken.

@@ -3,8 +3,10 @@ import shutil
 
 import pytest
 
+from proverbench.run.folder import write_derived
 from proverbench.show.report.build import open_runs
 from proverbench.show.report.markdown import escape, render_markdown, score
+from tests.run.made_runs import PROOF, call, make_run, problem, verdict
 from tests.show.report.conftest import DATA
 from tests.support import write_calls
 
@@ -23,6 +25,25 @@ def test_summary_of_a_run():
     assert "not comparable with published tables" in text
     tables = [line for line in text.splitlines() if line.startswith("|")]
     assert len({line.count("|") for line in tables}) == 1
+
+
+def test_refusals_are_named_by_their_reason(tmp_path):
+    lines = [
+        call("policy/a/0/0", "", refused="content_policy"),
+        call("policy/b/0/0", PROOF),
+        call("verifier/b/0/0", "", refused="context_length"),
+        call("policy/c/0/0", PROOF),
+        call("verifier/c/0/0", verdict("none")),
+    ]
+    sources = make_run(tmp_path / "run", [problem(name) for name in "abc"], lines)
+    write_derived(sources)
+    sources.close()
+    text = markdown(tmp_path / "run")
+    assert "- invalid, policy: 1 of 3 (33.3 %): `refused:content_policy` 1" in text
+    (line,) = [line for line in text.splitlines() if line.startswith("- invalid, verifier: ")]
+    before, _, reasons = line.partition("): ")
+    assert before == "- invalid, verifier: 2 of 2 (100.0 %"
+    assert sorted(reasons.split(", ")) == ["`bad_index` 1", "`refused:context_length` 1"]
 
 
 def test_several_runs_and_the_published_table(tmp_path):
