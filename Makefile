@@ -12,6 +12,7 @@ DEMO_RUNS := runs
 
 help:
 	@echo "make demo     set up, then run both benchmarks on a small real model, offline after the first time"
+	@echo "make study    the same for a study: two policies, two judges, and the judges' calibrations"
 	@echo "make test     set up, then lint, format check, strict types, tests"
 	@echo "make torture  the long tests: many kills, large runs"
 	@echo "make mutants  break what the pages promise and lines of the core; see whether tests notice (developers)"
@@ -55,6 +56,11 @@ demo: libgomp $(VENV)/installed
 	$(BIN)/verifierbench --data data/verifierbench.jsonl --config configs/embedded.toml \
 		--limit 4 --verifier-repeats 2 --meta
 	@echo; echo "This model is far too small to prove or judge anything; the scores only show that everything works."
+
+.PHONY: study
+study: libgomp $(VENV)/installed
+	@$(BIN)/python -m proverbench.endpoints.embedded
+	$(BIN)/proverbench study configs/study.toml
 
 test: libgomp $(VENV)/installed-dev check
 	$(BIN)/python -m pytest -n auto -m "not torture"

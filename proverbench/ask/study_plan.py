@@ -132,6 +132,7 @@ def _options(file: StudyFile, cell: Cell, shard: str | None) -> Options:
         repeats = max(settings.verifier_repeats, settings.calibration_repeats or 1)
         options = Options(
             data=settings.calibration,
+            limit=settings.calibration_limit,
             repeats=repeats,
             meta=file.meta is not None,
             correct_from=settings.correct_from,

@@ -13,6 +13,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("run", "ProverBench: a policy writes proofs, a verifier judges them."),
     "verify": ("verify", "VerifierBench: a verifier judges human-annotated proofs."),
     "study": ("study", "Several policies and judges on one data set, from one file; asked once, resumed, grown."),
+    "runs": ("runs", "List saved runs and studies: what, when, complete, size, score, cost."),
     "score": ("score", "Rebuild records, summary and timing of a saved run; calls nothing."),
     "inspect": ("inspect", "Look into a saved run: scores, proofs, judgments, prompts, replies."),
     "analyse": ("analyse", "Voting rules, agreement and breakdowns of saved runs."),

@@ -9,12 +9,15 @@ import click
 from proverbench.benchmark import BENCHMARKS, benchmark_of
 from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
 from proverbench.cli.streams import echo_json
+from proverbench.run.study import cells_of, expanded, is_study
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from proverbench.run.saved import SavedRun
 
+ACCEPTANCE = ("pessimistic", "pass_any_sample", "rough_accuracy", "rough_tpr", "rough_tnr", "rough_bal_f1")
+"""Scores that another threshold of acceptance changes."""
 MOST_STEPS = 8
 """Larger steps are shown together in the confusion table; --json has them all."""
 
@@ -31,6 +34,14 @@ MOST_STEPS = 8
     metavar="FILE",
     help="People's labels of the one RUN's own proofs: how far annotators agree.",
 )
+@click.option(
+    "--accept-from",
+    "thresholds",
+    multiple=True,
+    type=float,
+    metavar="GRADE",
+    help="Of runs under a grading protocol: scores if proofs were accepted from this grade; repeatable.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     runs: tuple[Path, ...],
@@ -39,6 +50,7 @@ def command(
     ks: tuple[int, ...],
     seed: int | None,
     labels: Path | None,
+    thresholds: tuple[float, ...],
     as_json: bool,
 ) -> int:
     """Voting rules, agreement and breakdowns of saved RUNs; calls nothing.
@@ -48,6 +60,8 @@ def command(
     and with people; scores by subject, length, severity and so on. Runs that judged the same proofs are also compared
     as a panel of judges. Everything is defined in docs/metrics.md.
     """
+    studies = [run for run in runs if is_study(run)]
+    runs = tuple(expanded(runs))
     from proverbench.errors import UserInputError
     from proverbench.metrics.breakdown import FACTORS
     from proverbench.metrics.voting import SEED
@@ -62,9 +76,12 @@ def command(
         "split": split,
         "seed": folds,
         "runs": {run.name: _analyse(run, factors or FACTORS, ks or None, folds) for run in opened},
-        "panels": _panels(opened),
+        "panels": [panel for group in _judged_alike(opened, studies) for panel in _panels(group)],
         "notes": _notes(opened),
     }
+    if thresholds:
+        for run in opened:
+            found["runs"][run.name]["accept_from"] = _thresholds(run, thresholds, split)
     if labels is not None:
         found["labels"] = _labels(opened, labels)
     if as_json:
@@ -114,6 +131,34 @@ def _analyse(run: "SavedRun", factors: Sequence[str], ks: Sequence[int] | None, 
     return found
 
 
+def _thresholds(run: "SavedRun", wanted: Sequence[float], split: str) -> list[dict[str, Any]]:
+    """The scores that depend on what accepts, under other thresholds; the run's own is among them."""
+    from proverbench.errors import UserInputError
+    from proverbench.run.rereading import accepting_from_grade
+
+    protocol = run.folder.sources.reader.protocol
+    if protocol.accept_from is None or protocol.max_grade is None:
+        raise UserInputError(f"--accept-from: {run.name} was judged under {protocol.name!r}, which gives no grades")
+    for grade in wanted:
+        if not 0 <= grade <= protocol.max_grade:
+            raise UserInputError(
+                f"--accept-from {grade:g}: grades of {protocol.name!r} are 0 to {protocol.max_grade:g}"
+            )
+    rows = []
+    for grade in sorted({*wanted, protocol.accept_from}):
+        part = accepting_from_grade(run.path, grade).splits[split]
+        names = [name for name in ACCEPTANCE if name in (part.metrics or {})]
+        rows.append(
+            {
+                "from": grade,
+                "own": grade == protocol.accept_from,
+                "metrics": {name: (part.metrics or {})[name] for name in names},
+                "intervals": {name: (part.intervals or {}).get(name) for name in names},
+            }
+        )
+    return rows
+
+
 def _notes(runs: "Sequence[SavedRun]") -> list[str]:
     """What must be said of several runs whose figures stand below one another."""
     from proverbench.run.boards import Entry, boards_of
@@ -125,6 +170,15 @@ def _notes(runs: "Sequence[SavedRun]") -> list[str]:
     tasks = dict.fromkeys(run.task for run in runs)
     apart = [sentence for task in tasks for sentence in boards.sentences(task)]
     return [*apart, *(note for board in boards.boards for note in board.notes)]
+
+
+def _judged_alike(runs: "Sequence[SavedRun]", studies: Sequence[Path]) -> "list[list[SavedRun]]":
+    """Runs that may have judged the same proofs: those of one policy of a study together, and all others."""
+    policies = {cell.path: (study, cell.policy) for study in studies for cell in cells_of(study)}
+    groups: dict[object, list[SavedRun]] = {}
+    for run in runs:
+        groups.setdefault(policies.get(run.path), []).append(run)
+    return list(groups.values())
 
 
 def _panels(runs: "Sequence[SavedRun]") -> list[dict[str, Any]]:
@@ -159,6 +213,7 @@ def _show(found: dict[str, Any]) -> None:
         size = f"{run['problems']} problems, {run['proofs']} proofs, {run['repeats']} repeats"
         out.print(plain(f"{name}: {benchmark_of(run['task']).name}, split {found['split']}, {size}"), style="bold")
         out.print()
+        _show_thresholds(out, run)
         _show_voting(out, run)
         _show_pass(out, run)
         _show_threshold(out, run)
@@ -185,6 +240,20 @@ def _show(found: dict[str, Any]) -> None:
     out.print(
         "\n".join(["Values with 95 % intervals over problems (docs/metrics.md).", *footnotes(named_intervals(found))])
     )
+
+
+def _show_thresholds(out: "Console", run: dict[str, Any]) -> None:
+    from proverbench.cli.tables import show, table, with_ends
+
+    rows = run.get("accept_from")
+    if rows is None:
+        return
+    names = list(rows[0]["metrics"])
+    shown = table("If proofs were accepted from another grade", "from", *names)
+    for row in rows:
+        cells = [with_ends(row["metrics"][name], row["intervals"][name]) for name in names]
+        shown.add_row(f"{row['from']:g}{' (the run)' if row['own'] else ''}", *cells)
+    show(out, shown)
 
 
 def _show_voting(out: "Console", run: dict[str, Any]) -> None:
@@ -248,7 +317,9 @@ def _show_agreement(out: "Console", title: str, rows: list[dict[str, Any]]) -> N
     if not rows:
         return
     pairs = "first" in rows[0]
-    columns = (*(("judges",) if pairs else ()), "measure", "accept", "step", "step ±1", "proofs", "left out")
+    names = {"accept": "accept", "step": "step", "step_within_1": "step ±1"}
+    there = [view for view in names if any(row["on"] == view for row in rows)]
+    columns = (*(("judges",) if pairs else ()), "measure", *(names[view] for view in there), "proofs", "left out")
     shown = table(title, *columns)
     cells: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
     for row in rows:
@@ -256,10 +327,7 @@ def _show_agreement(out: "Console", title: str, rows: list[dict[str, Any]]) -> N
         cells.setdefault((*who, row["measure"]), {})[row["on"]] = row
     for key, views in cells.items():
         first = next(iter(views.values()))
-        values = [
-            with_ends(views[view]["value"], views[view]["interval"]) if view in views else ""
-            for view in ("accept", "step", "step_within_1")
-        ]
+        values = [with_ends(views[view]["value"], views[view]["interval"]) if view in views else "" for view in views]
         shown.add_row(*(plain(part) for part in key), *values, str(first["n"]), str(first["left_out"]))
     show(out, shown)
 
@@ -301,6 +369,8 @@ def _show_breakdown(out: "Console", run: dict[str, Any]) -> None:
     groups: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
     for row in run["breakdown"]:
         groups.setdefault(row["by"], {}).setdefault(row["group"], {})[row["metric"]] = row
+    there = {row["metric"] for row in run["breakdown"] if row["value"] is not None}
+    metrics = tuple(metric for metric in metrics if metric in there or metric != "first_error_step_accuracy")
     headings = ["first_error_step" if metric == "first_error_step_accuracy" else metric for metric in metrics]
     few = False
     for by, found in groups.items():

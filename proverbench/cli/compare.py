@@ -1,6 +1,7 @@
 """`proverbench compare`."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,8 +9,10 @@ import click
 
 from proverbench.benchmark import benchmark_of
 from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
-from proverbench.cli.streams import echo_json
+from proverbench.cli.streams import echo, echo_json
 from proverbench.records import Task
+from proverbench.run.sources import MANIFEST
+from proverbench.run.study import CALIBRATION, cells_of, expanded, is_study
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,6 +70,69 @@ def command(
     of corrected scores stand beside the others; what is not known of the judge enters them once, not twice. p-values
     are corrected for the number of pairs (Holm). "No difference shown" does not mean that there is none.
     """
+    study = runs[0] if len(runs) == 1 and is_study(runs[0]) else None
+    options = _Options(split, metrics, all_metrics, repeats, calibration, calibration_split, label_files)
+    if study is None:
+        answer = _compare(expanded(runs), options, shown=not as_json)
+    else:
+        answer = _compare_study(study, options, shown=not as_json)
+    if as_json:
+        echo_json(answer)
+    return EXIT_COMPLETE
+
+
+@dataclass(frozen=True)
+class _Options:
+    """How runs are to be compared, as the command's options say."""
+
+    split: str
+    metrics: tuple[str, ...]
+    all_metrics: bool
+    repeats: int | None
+    calibration: Path | None
+    calibration_split: str
+    label_files: Sequence[Path]
+
+
+def _compare_study(study: Path, options: _Options, *, shown: bool) -> dict[str, Any]:
+    """Under each judge of a study, its policies; returns judge → what :func:`_compare` gives."""
+    from proverbench.errors import RunMismatchError, UserInputError
+
+    if options.label_files:
+        raise UserInputError("--labels are of one run's proofs; compare the runs of one judge: RUN RUN…")
+    judges: dict[str, list[Path]] = {}
+    for cell in cells_of(study):
+        if cell.policy is not None:
+            judges.setdefault(cell.judge, []).append(cell.path)
+    found = {}
+    for judge, paths in sorted(judges.items()):
+        if len(paths) < 2:
+            continue
+        if shown:
+            echo(f"under judge {judge}:")
+        measured = study / CALIBRATION / judge
+        there = options.calibration or (measured if (measured / MANIFEST).is_file() else None)
+        try:
+            found[judge] = _compare(paths, replace(options, calibration=there), shown=shown)
+        except RunMismatchError as exc:
+            if options.calibration is not None or there is None:
+                raise
+            found[judge] = _compare(paths, options, shown=shown)
+            found[judge]["calibration"] = {"refused": str(exc)}
+            if shown:
+                echo(f"not corrected: {exc}")
+    if not found:
+        raise RunMismatchError(f"{study} has no judge with two policies to compare")
+    return {"study": str(study), "judges": found}
+
+
+def _compare(runs: Sequence[Path], options: _Options, *, shown: bool) -> dict[str, Any]:
+    """Compare runs; shows the result, or returns it.
+
+    Raises:
+        RunMismatchError: If they cannot be compared.
+        UserInputError: If an option does not fit them.
+    """
     from proverbench.errors import RunMismatchError, UserInputError
     from proverbench.metrics.comparison import compare_runs
     from proverbench.metrics.registry import metrics_of
@@ -74,6 +140,8 @@ def command(
     from proverbench.run.looks import looks_of
     from proverbench.run.saved import open_runs
 
+    split, metrics, all_metrics, repeats = options.split, options.metrics, options.all_metrics, options.repeats
+    calibration, calibration_split, label_files = options.calibration, options.calibration_split, options.label_files
     if len(runs) < 2:
         raise UserInputError("compare needs at least two runs: proverbench compare RUN RUN…")
     opened = open_runs(runs, split=split)
@@ -114,14 +182,14 @@ def command(
     compared = [
         {"aspect": difference.aspect, "values": dict(difference.values)} for difference in of_weight(found, "compared")
     ]
-    if as_json:
+    if not shown:
         answer = {"task": task, "split": split, "repeats": repeats, "differs": compared, "warnings": warnings, **result}
-        echo_json(answer | corrected)
-    else:
+        return answer | corrected
+    if shown:
         _show(task, split, compared, warnings + corrected.get("calibration", {}).get("warnings", []), result)
         _show_corrected(corrected, several=len(opened) > 2)
         _show_looks(grown, alpha)
-    return EXIT_COMPLETE
+    return {}
 
 
 def _corrected(

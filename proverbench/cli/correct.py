@@ -63,7 +63,15 @@ def command(
     from proverbench.people.labels import read_labels
     from proverbench.run.looks import looks_of
     from proverbench.run.saved import open_runs
+    from proverbench.run.study import is_study
 
+    if is_study(run):
+        if calibration is not None or labels is not None:
+            raise UserInputError("a study has its own calibrations; for others, or labels, give one of its runs")
+        from proverbench.cli.matrix import show_study
+
+        show_study(run, split=split, as_json=as_json)
+        return EXIT_COMPLETE
     if calibration is None and labels is None:
         raise UserInputError("give --calibration VERIFIERBENCH_RUN or --labels FILE (or both)")
     (ours,) = open_runs([run], split=split)

@@ -1,5 +1,6 @@
 """`proverbench export`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -7,7 +8,8 @@ import click
 from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
 from proverbench.cli.streams import say
 from proverbench.errors import UserInputError
-from proverbench.show.exports.export import TABLES, Request
+from proverbench.run.study import expanded, is_study
+from proverbench.show.exports.export import MATRIX, TABLES, Request
 from proverbench.show.exports.registry import EXPORTS, export_names, find_export, that_take
 
 
@@ -67,13 +69,17 @@ def command(runs: tuple[Path, ...], form: str, output: Path | None, force: bool,
           proverbench export runs/A runs/B --to latex
           proverbench export runs/NAME --to verifierbench --choose 40 -o sheet.jsonl
     """
+    study = runs[0] if len(runs) == 1 and is_study(runs[0]) else None
+    runs = tuple(expanded(runs, calibrations=True))
     export = find_export(form)
     given = {name: value for name, value in options.items() if value not in (None, ())}
     for name in given:
         if name not in export.options:
             raise UserInputError(f"--{name.removesuffix('s')} does nothing with --to {form}; leave it out")
     export.check(runs)
-    request = Request(runs=runs, output=output or export.place, force=force, **given)  # type: ignore[arg-type]
+    request = Request(runs=runs, output=output or export.place, force=force, study=study, **given)  # type: ignore[arg-type]
+    if study is not None:
+        request = replace(request, tables=(*request.tables, MATRIX))
     for said in export.write(request):
         click.echo(said)
     if len(runs) > 1:

@@ -17,6 +17,7 @@ from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
 from proverbench.cli.pages import page, printable, width
 from proverbench.cli.streams import echo_json, say
 from proverbench.errors import ConfigError
+from proverbench.run.study import RUNS, is_study
 
 if TYPE_CHECKING:
     from proverbench.run.folder import RunFolder
@@ -64,8 +65,8 @@ def command(
 ) -> int:
     """Look into a saved RUN: its scores, what is missing or invalid, its proofs; read one PROOF.
 
-    RUN may still be going, and may be a folder of the published evaluator. PROOF is a number of the table, or an id.
-    Nothing is called and nothing is written.
+    RUN may still be going, may be a study, and may be a folder of the published evaluator. PROOF is a number of the
+    table, or an id. Nothing is called and nothing is written.
 
     \b
     proverbench inspect runs/NAME                     scores and all proofs
@@ -78,6 +79,9 @@ def command(
     from proverbench.show.browsing import Filters
 
     run, proof, given = _sorted_out(run, proof, given)
+    if is_study(run):
+        _show_study(run, proof, asks=follow or call_key is not None or any(given.values()), as_json=as_json)
+        return EXIT_COMPLETE
     with _opened(run, data) as folder:
         if follow:
             _follow(folder, run, as_json=as_json)
@@ -86,6 +90,18 @@ def command(
         else:
             _show(folder, run, proof, Filters(**given), as_json=as_json)
     return EXIT_COMPLETE
+
+
+def _show_study(study: Path, proof: str | None, *, asks: bool, as_json: bool) -> None:
+    """The matrix of a study; proofs are looked at in one of its runs."""
+    from proverbench.cli.matrix import show_study
+
+    if proof is not None or asks:
+        raise ConfigError(
+            f"{study} is a study: `proverbench inspect {study}` shows its matrix; filters, proofs and calls are those "
+            f"of one of its runs, in {study / RUNS}"
+        )
+    show_study(study, as_json=as_json)
 
 
 def _sorted_out(run: Path | None, proof: str | None, given: dict[str, Any]) -> tuple[Path, str | None, dict[str, Any]]:
@@ -189,7 +205,7 @@ def _table(folder: "RunFolder", path: Path, chosen: list[Any], of: int) -> str:
     if not chosen:
         return lines[0]
     lines = [run_pages.table(chosen, folder.sources.plan.repeats, width(), labelled=labelled), "", lines[0]]
-    lines.append(run_pages.legend())
+    lines.append(run_pages.legend(folder.sources.reader.protocol))
     most = max(chosen, key=lambda entry: entry.disagreement.rank())
     if most.disagreement.is_any("any"):
         words = run_pages.disagreement_words(most.disagreement, most.record)

@@ -1,19 +1,23 @@
-"""A study's matrix as a terminal shows it."""
+"""A study as a terminal shows it: the matrix of policies and judges, and what follows from it."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from proverbench.cli.streams import OutputError, discard_unwritten, say
-from proverbench.show.matrix import Matrix, Scored, matrix_of
+from proverbench.cli.streams import OutputError, discard_unwritten, echo_json, say
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def print_matrix(study: Path) -> bool:
-    """Scores with intervals, ranks by each judge, how far judges agree on the order, and costs; on stdout.
+    """As :func:`show_study`; on stdout.
 
     Returns:
         Whether all could be printed. A reader who left does not count as a fault.
     """
     try:
-        _print(matrix_of(study))
+        show_study(study)
     except OutputError as exc:
         discard_unwritten()
         if not exc.reader_left:
@@ -22,50 +26,140 @@ def print_matrix(study: Path) -> bool:
     return True
 
 
-def _print(matrix: Matrix) -> None:
-    from proverbench.cli.tables import console, plain, show, table
-    from proverbench.metrics.shown import footnotes
+def show_study(study: Path, *, split: str = "all", as_json: bool = False) -> None:
+    """Scores with intervals, ranks by each judge, corrected scores, orders, panels, and costs.
+
+    Raises:
+        RunMismatchError: If no run is there.
+        JournalError: If one is damaged.
+    """
+    from proverbench.show.study import study_tables
+
+    found = study_tables(study, split=split)
+    if as_json:
+        echo_json(found)
+        return
+    from proverbench.cli.tables import console, plain
 
     out = console()
-    every = [*matrix.runs.values(), *matrix.calibrations.values()]
-    names = sorted({run.metric for run in matrix.runs.values()})
-    out.print(plain(f"Study {matrix.study}: {len(matrix.policies)} policies, {len(matrix.judges)} judges"))
-    for run in list(matrix.runs.values())[:1]:
-        extent = run.manifest.extent
-        out.print(plain(f"{extent.rows} problems, S = {extent.samples}, R = {extent.verifier_repeats}"))
-    if matrix.runs:
-        made = table(
-            f"{', '.join(names)}, with 95 % intervals (rank of the policy under this judge)", "policy", *matrix.judges
+    rows = found["runs"]
+    policies, judges = _names(rows, "policy"), _names([*rows, *found["calibrations"]], "judge")
+    out.print(plain(f"Study {study}: {len(policies)} policies, {len(judges)} judges"), style="bold")
+    if rows:
+        sizes = {f"{row['rows']} problems, S = {row['samples']}, R = {row['repeats']}" for row in rows}
+        out.print(plain(f"split {split}: {' or '.join(sorted(sizes))}"))
+    for note in found["notes"]:
+        out.print(plain(f"note: {note}"), style="yellow")
+    out.print()
+    _show_scores(out, found, policies, judges)
+    _show_corrected(out, found, policies, judges)
+    _show_calibrations(out, found)
+    _show_panels(out, found)
+    _show_crossed(out, found)
+    for row in found["orders"]:
+        out.print(
+            plain(
+                f"order of {row['policies']} policies by {row['first']} and by {row['second']}: "
+                f"Kendall's tau-b {row['tau_b']:.2f}"
+            )
         )
-        for policy in matrix.policies:
-            made.add_row(policy, *(_cell(matrix, policy, judge) for judge in matrix.judges))
-        show(out, made)
-    if matrix.calibrations:
-        made = table("Calibration: how well each judge finds errors", "judge", "metric", "score")
-        for judge, run in matrix.calibrations.items():
-            made.add_row(judge, run.metric, _value(run))
-        show(out, made)
-    for first, second, tau, policies in matrix.agreements():
-        out.print(plain(f"order of {policies} policies by {first} and by {second}: Kendall's tau-b {tau:.2f}"))
-    for footnote in footnotes((run.cell.name, run.interval) for run in every):
-        out.print(footnote)
-    if any(run.cost_usd is not None for run in every):
-        whole = sum(run.cost_usd or 0.0 for run in every)
-        out.print(f"cost of all runs: ${whole:.2f}")
+    costs = [row["cost_usd"] for row in [*rows, *found["calibrations"]] if row["cost_usd"] is not None]
+    if costs:
+        out.print(f"cost of all runs: ${sum(costs):.2f}")
+    _show_footnotes(out, found)
 
 
-def _cell(matrix: Matrix, policy: str, judge: str) -> str:
-    run = matrix.runs.get((policy, judge))
-    if run is None:
-        return "-"
-    rank = matrix.ranks(judge).get(policy)
-    return f"{_value(run)}{f' ({rank:g})' if rank is not None else ''}"
+def _names(rows: Iterable[dict[str, Any]], key: str) -> list[str]:
+    return sorted({row[key] for row in rows})
 
 
-def _value(run: Scored) -> str:
+def _show_scores(out: "Console", found: dict[str, Any], policies: list[str], judges: list[str]) -> None:
+    from proverbench.cli.tables import show, table
+
+    if not found["runs"]:
+        return
+    metrics = ", ".join(_names(found["runs"], "metric"))
+    made = table(f"{metrics}, 95 % interval, (rank under this judge)", "policy", *judges)
+    cells = {(row["policy"], row["judge"]): _score(row) for row in found["runs"]}
+    for policy in policies:
+        made.add_row(policy, *(cells.get((policy, judge), "-") for judge in judges))
+    show(out, made)
+
+
+def _score(row: dict[str, Any]) -> str:
     from proverbench.cli.tables import with_ends
 
-    if run.value is None:
-        done, wanted = run.done
-        return f"{done}/{wanted} records"
-    return str(with_ends(run.value, run.interval))
+    if row["value"] is None:
+        return f"{row['done']}/{row['wanted']} records"
+    rank = "" if row["rank"] is None else f" ({row['rank']:g})"
+    return f"{with_ends(row['value'], row['interval'])}{rank}"
+
+
+def _show_corrected(out: "Console", found: dict[str, Any], policies: list[str], judges: list[str]) -> None:
+    from proverbench.cli.tables import plain, show, table, with_ends
+
+    cells = {(row["policy"], row["judge"]): row["corrected"] for row in found["runs"] if row["corrected"] is not None}
+    if not cells:
+        return
+    made = table("Corrected by each judge's calibration", "policy", *judges)
+    for policy in policies:
+        shown = []
+        for judge in judges:
+            cell = cells.get((policy, judge))
+            value = "-" if cell is None else "refused"
+            shown.append(with_ends(cell["value"], cell["interval"]) if cell is not None and "value" in cell else value)
+        made.add_row(policy, *shown)
+    show(out, made)
+    for judge in judges:
+        reasons = {cell["refused"] for (_, other), cell in cells.items() if other == judge and "refused" in cell}
+        for reason in sorted(reasons):
+            out.print(plain(f"not corrected, {judge}: {reason}"))
+    if any("refused" in cell for cell in cells.values()):
+        out.print()
+
+
+def _show_calibrations(out: "Console", found: dict[str, Any]) -> None:
+    from proverbench.cli.tables import show, table
+
+    if not found["calibrations"]:
+        return
+    made = table("Calibration: each judge on annotated proofs", "judge", "metric", "score")
+    for row in found["calibrations"]:
+        made.add_row(row["judge"], row["metric"], _score({**row, "rank": None}))
+    show(out, made)
+
+
+def _show_panels(out: "Console", found: dict[str, Any]) -> None:
+    from proverbench.cli.tables import show, table, with_ends
+    from proverbench.metrics.panel import RULES
+
+    if not found["panels"]:
+        return
+    made = table("Panels: the score when so many judges must accept", "policy", "judges", "R", *RULES)
+    for policy, panel in found["panels"].items():
+        cells = [with_ends(panel["rules"][rule]["value"], panel["rules"][rule]["interval"]) for rule in RULES]
+        made.add_row(policy, str(len(panel["judges"])), str(panel["repeats"]), *cells)
+    show(out, made)
+
+
+def _show_crossed(out: "Console", found: dict[str, Any]) -> None:
+    from proverbench.cli.tables import show, table
+
+    if not found["crossed"]:
+        return
+    made = table(
+        "Proofs that one judge accepts and another does not", "policy", "accepted by", "not by", "proofs", "of"
+    )
+    for policy, rows in found["crossed"].items():
+        for row in rows:
+            made.add_row(policy, row["accepts"], row["rejects"], str(row["proofs"]), str(row["of"]))
+    show(out, made)
+
+
+def _show_footnotes(out: "Console", found: dict[str, Any]) -> None:
+    from proverbench.metrics.shown import footnotes
+
+    named = [(f"{row['policy']}--{row['judge']}", row["interval"]) for row in found["runs"]]
+    named += [(f"calibration/{row['judge']}", row["interval"]) for row in found["calibrations"]]
+    for footnote in footnotes(named):
+        out.print(footnote)

@@ -6,6 +6,7 @@ import click
 
 from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
 from proverbench.cli.streams import say
+from proverbench.run.study import expanded
 
 MARKDOWN = (".md", ".markdown")
 """What names of Markdown files end in."""
@@ -44,6 +45,7 @@ def command(runs: tuple[Path, ...], output: Path | None, form: str | None, choos
     proverbench report runs/A runs/B --published -o compare.html
     proverbench report runs/NAME --format md >> README.md
     """
+    runs = tuple(expanded(runs, calibrations=True))
     from proverbench.errors import UserInputError
     from proverbench.people.sheet import labelling
     from proverbench.run.journal import write_whole

@@ -2,10 +2,11 @@
 
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
+from msgspec import UNSET
 
 from proverbench.benchmark import benchmark_of
 from proverbench.cli.pages import (
@@ -23,12 +24,15 @@ from proverbench.cli.pages import (
 )
 from proverbench.metrics.shown import footnotes, shown_interval
 from proverbench.protocols.fields import decode_field, error_items
+from proverbench.protocols.protocol import Protocol
 from proverbench.records import (
     LEVEL_SCORES,
     CallKey,
     CallLine,
+    HumanGrade,
     Judgment,
     Manifest,
+    Proof,
     ProofRecord,
     Row,
     Summary,
@@ -105,7 +109,8 @@ def scores(summary: Summary, columns: int) -> list[str]:
             cell += f" [{ends.low:.3f}, {ends.high:.3f}]"
         rest = [_number(name, (shown[n].metrics or {}).get(name), shown[n].metrics is not None) for n in others]
         lines.append(name.ljust(label) + cell.ljust(wide) + "".join(part.rjust(9) for part in rest))
-    lines += footnotes((shown["all"].intervals or {}).items())
+    for note in footnotes((shown["all"].intervals or {}).items()):
+        lines += flowing(note, columns)
     if not summary.splits["all"].selected_rows:
         lines.append("this shard has no problems: there is nothing to ask or to score")
     elif not names:
@@ -166,7 +171,7 @@ def table(entries: Iterable[Entry], repeats: int, columns: int, *, labelled: boo
         record = entry.record
         label = ""
         if labelled:
-            label = padded(right if record.is_correct else _place(record), 8)
+            label = padded(_human(record, right), 8)
         score = "…" if record.score is None else f"{record.score:.2f}"
         proof = padded(cut_middle(one_line(record.key), name), name)
         domain = padded(one_line(record.domain or "-"), 8)
@@ -194,15 +199,23 @@ def _sign(judgment: Judgment | None, right: str, wrong: str) -> str:
         return "."
     if not judgment.valid:
         return "!"
+    if judgment.grade is not UNSET:
+        return f"{judgment.grade:g}"
     if judgment.accepting:
         return right
     return wrong if judgment.first_error_step is None else str(judgment.first_error_step)
 
 
-def legend() -> str:
+def legend(protocol: Protocol) -> str:
     """What the signs of a table mean."""
-    right, _ = _symbols()
-    return f"judgments: {right} accepts, a number is the first wrong step, ! invalid, . not there"
+    right, wrong = _symbols()
+    if protocol.verdict == "grade":
+        said = f"a number is a grade of {protocol.max_grade:g}, accepted from {protocol.accept_from:g}"
+    elif protocol.verdict == "label":
+        said = f"{right} accepts, {wrong} rejects"
+    else:
+        said = f"{right} accepts, a number is the first wrong step"
+    return f"judgments: {said}, ! invalid, . not there"
 
 
 def disagreement_words(found: Disagreement, record: ProofRecord) -> str:
@@ -229,7 +242,9 @@ def proof_page(run: RunFolder, entry: Entry, columns: int) -> str:
         parts += _raw_reply(run, CallKey("policy", row.problem_id, record.sample_index), "Reply of the policy", columns)
     for judgment in record.judgments:
         parts += _judgment(run, entry, judgment, row, columns)
-    parts += _annotation(record, columns)
+    parts += _annotation(record, row, columns)
+    if isinstance(row.rubric, str) and row.rubric.strip():
+        parts.append(section("Marking scheme", row.rubric, columns))
     parts.append(section("Reference solution", row.reference_solution.strip() or "(none)", columns))
     return "\n\n".join(parts)
 
@@ -250,7 +265,8 @@ def _facts(run: RunFolder, entry: Entry, row: Row, columns: int) -> list[str]:
         verdict = "accepted: all judgments are valid and find no error" if entry.accepted else "rejected"
         facts.append(("score", f"{record.score:g} ({verdict})" if record.is_correct is None else f"{record.score:g}"))
     if record.is_correct is not None:
-        facts.append(("human", "correct" if record.is_correct else _first_wrong(record)))
+        facts.append(("human", _human_words(record)))
+        facts += [("", f"{given.grader}: {given.grade:g}") for given in _grades(row)]
     if record.judgments:
         facts.append(("judges", disagreement_words(entry.disagreement, record)))
         facts += [("", f"{judgment.repeat}: {judgment_words(judgment)}") for judgment in record.judgments]
@@ -309,6 +325,28 @@ def _raw_reply(run: RunFolder, key: CallKey, title: str, columns: int) -> list[s
     return [section(title, f"{ended}As it came:\n\n{exact_text(line) or '(empty)'}", columns)]
 
 
+def _human(record: ProofRecord, right: str) -> str:
+    """What people said of a proof, in a few columns."""
+    if record.grade is not UNSET:
+        return f"{record.grade:.3g}/{record.max_grade}"
+    return right if record.is_correct else _place(record)
+
+
+def _human_words(record: ProofRecord) -> str:
+    verdict = "correct" if record.is_correct else _first_wrong(record)
+    if record.grade is UNSET:
+        return verdict
+    if record.first_error_step is None:
+        verdict = "counts as incorrect"
+    elif record.annotation is not None and record.annotation.first_fatal_error_step is None:
+        verdict = "counts as correct"
+    return f"{record.grade:g} of {record.max_grade} points; {verdict}"
+
+
+def _grades(row: Row) -> Sequence[HumanGrade]:
+    return row.grades if isinstance(row, Proof) and isinstance(row.grades, list) else ()
+
+
 def _place(record: ProofRecord) -> str:
     return "wrong" if record.first_error_step is None else f"step {record.first_error_step}"
 
@@ -319,11 +357,16 @@ def _first_wrong(record: ProofRecord) -> str:
     return f"first wrong step {record.first_error_step}"
 
 
-def _annotation(record: ProofRecord, columns: int) -> list[str]:
+def _annotation(record: ProofRecord, row: Row, columns: int) -> list[str]:
     found = record.annotation
     if found is None:
         return []
     said = "correct: no error" if record.is_correct else _first_wrong(record)
+    if record.grade is not UNSET:
+        said = _human_words(record)
+        said += "".join(
+            f"\n\n{given.grader}, {given.grade:g}: {given.comment}" for given in _grades(row) if given.comment
+        )
     if found.first_fatal_error_step is not None:
         said += (
             f"\nfirst fatal error {found.first_fatal_error_step}, recoverable errors {found.recoverable_error_steps}"

@@ -62,6 +62,6 @@ def command(file: Path, output: Path | None, dry_run: bool, shard: str | None, c
 
 def _is_kept(file: Path) -> bool:
     """Whether it is the file that a study's folder keeps."""
-    from proverbench.run.study import RUNS, STUDY_FILE
+    from proverbench.run.study import STUDY_FILE, is_study
 
-    return file.name == STUDY_FILE and (file.parent / RUNS).is_dir()
+    return file.name == STUDY_FILE and is_study(file.parent)

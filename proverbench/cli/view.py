@@ -6,6 +6,7 @@ import click
 
 from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
 from proverbench.errors import ConfigError
+from proverbench.run.study import expanded
 
 
 @click.command(cls=HandlesErrors, name="view", context_settings={"help_option_names": ["-h", "--help"]})
@@ -24,6 +25,7 @@ def command(runs: tuple[Path, ...], port: int, published: bool) -> int:
     It reads proofs only when they are looked at, so a run may be of any size, and it follows a run that is still going.
     Changes nothing in the runs. Ctrl-C ends it.
     """
+    runs = tuple(expanded(runs, calibrations=True))
     from proverbench.show.report.serve import Followed, make_server
 
     followed = Followed(runs, published=published)

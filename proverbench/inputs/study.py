@@ -35,6 +35,8 @@ class StudySettings(Table):
     verifier_repeats: Count = 8
     calibration: _FILE | None = None
     """VerifierBench rows that every judge judges too."""
+    calibration_limit: Count | None = None
+    """Only the first so many of them."""
     calibration_repeats: Count | None = None
     """Judgments of each of them; at least ``verifier_repeats`` are asked."""
     use_reference_solution: bool | None = None

@@ -157,7 +157,13 @@ def repeat_agreement(arrays: JudgmentArrays) -> list[dict[str, Any]]:
         (proofs), ``left_out`` (judged proofs that could not count).
     """
     counts = _counts(_some_step(arrays.verdict))
-    return _group_rows({view: _viewed(counts, view) for view in VIEWS}, arrays, arrays.repeats)
+    return _group_rows({view: _viewed(counts, view) for view in views_of(arrays)}, arrays, arrays.repeats)
+
+
+def views_of(*runs: JudgmentArrays) -> tuple[str, ...]:
+    """The views that mean something: of judges who reject and never name a step, ``accept`` alone."""
+    unnamed = any((a.verdict == UNLOCATED).any() and not (a.verdict >= 0).any() for a in runs)
+    return VIEWS[:1] if unnamed else VIEWS
 
 
 def panel_agreement(runs: Mapping[str, JudgmentArrays]) -> dict[str, Any]:
@@ -180,26 +186,29 @@ def panel_agreement(runs: Mapping[str, JudgmentArrays]) -> dict[str, Any]:
     width = max(int(arrays.verdict.max(initial=0)) for arrays in joined.values()) + 2
     counts = {name: _counts(_some_step(arrays.verdict), width) for name, arrays in joined.items()}
     pairs: list[dict[str, Any]] = []
+    views = views_of(*joined.values())
     for one, other in itertools.combinations(joined, 2):
-        rows = _pair_rows(counts[one], counts[other], first)
+        rows = _pair_rows(counts[one], counts[other], first, views)
         pairs += [{"first": one, "second": other, **row} for row in rows]
-    opinions = {view: np.sum([_opinion(_viewed(table, view)) for table in counts.values()], axis=0) for view in VIEWS}
+    opinions = {view: np.sum([_opinion(_viewed(table, view)) for table in counts.values()], axis=0) for view in views}
     panel = _group_rows(opinions, first, len(joined))
     return {"proofs": len(first.keys), "left_out": left_out, "pairs": pairs, "panel": panel}
 
 
-def human_agreement(arrays: JudgmentArrays, views: Sequence[str] = VIEWS) -> list[dict[str, Any]]:
+def human_agreement(arrays: JudgmentArrays, views: Sequence[str] | None = None) -> list[dict[str, Any]]:
     """How far single judgments agree with the human label.
 
     Args:
         arrays: One split; proofs without a label are left out, where steps are compared also those whose label has no
             place.
-        views: On what they are compared.
+        views: On what they are compared; None: on all that mean something.
 
     Returns:
         Rows as of :func:`repeat_agreement` with the measures ``raw_agreement`` and ``cohen_kappa``, over valid
         judgments, proofs weighing alike.
     """
+    if views is None:
+        views = views_of(arrays) if arrays.located.any() else VIEWS[:1]
     width = max(int(arrays.verdict.max(initial=0)), int(arrays.label.max(initial=0))) + 2
     rejected = _some_step(arrays.label)
     placed = np.where(arrays.located, arrays.label, INVALID)
@@ -215,14 +224,17 @@ def _some_step(codes: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.where(codes == UNLOCATED, 0, codes).astype(np.int32)
 
 
-def step_confusion(arrays: JudgmentArrays) -> dict[str, Any]:
+def step_confusion(arrays: JudgmentArrays) -> dict[str, Any] | None:
     """Reported against annotated first-error steps, all judgments of proofs whose label has a place.
 
     Returns:
-        ``annotated`` and ``reported`` (row and column names: -1, 0, 1, …, and for columns also ``invalid`` and, if
-        there are any, ``rejects``: rejections that name no step), and ``counts``, one list of whole numbers a row.
+        None where judges name no step, or no label has a place. Else ``annotated`` and ``reported`` (row and column
+        names: -1, 0, 1, …, and for columns also ``invalid`` and, if there are any, ``rejects``: rejections that name no
+        step), and ``counts``, one list of whole numbers a row.
     """
     labelled = arrays.located
+    if len(views_of(arrays)) == 1 or not labelled.any():
+        return None
     verdict, label = arrays.verdict[labelled], arrays.label[labelled]
     rows = int(label.max(initial=-1)) + 2
     steps = max(int(verdict.max(initial=-1)), int(label.max(initial=-1))) + 2

@@ -207,6 +207,8 @@ class Sums:
 def exact_sums(arrays: JudgmentArrays, *, meta: bool = False) -> dict[str, Sums]:
     """The fractions behind every metric of one split that counts whole judgments, proofs or problems.
 
+    Sums of grades need not be whole; a metric that rests on such has none.
+
     Args:
         arrays: The split.
         meta: Whether the meta-verifier was asked.
@@ -215,10 +217,13 @@ def exact_sums(arrays: JudgmentArrays, *, meta: bool = False) -> dict[str, Sums]
     fractions: dict[str, tuple[int, int]] = {}
     for k, name in enumerate(table.names):
         unit = META_UNITS if name in QUARTERS else 1
-        fractions[name] = (round(unit * table.earned[:, k].sum()), round(unit * table.possible[:, k].sum()))
+        sums = unit * table.earned[:, k].sum(), unit * table.possible[:, k].sum()
+        if all(abs(one - round(one)) < 1e-6 for one in sums):
+            fractions[name] = (round(sums[0]), round(sums[1]))
     return {
         name: Sums(tuple(fractions[rate] for rate in function.rates), function.g.__name__)
         for name, function in table.metrics.items()
+        if all(rate in fractions for rate in function.rates)
     }
 
 

@@ -2,12 +2,14 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 
 from proverbench.errors import InvalidReply
 from proverbench.protocols.protocol import Protocol
-from proverbench.records import CallKey
+from proverbench.protocols.registry import accepting_from
+from proverbench.records import CallKey, Summary
 from proverbench.run.folder import RunFolder
 from proverbench.run.reading import proof_steps
 from proverbench.run.replies import ReplyReader
@@ -59,3 +61,18 @@ def reread(folder: RunFolder, protocol: Protocol) -> Reread:
             found.accepts += protocol.accepts(verdict)
             found.values[protocol.shown(verdict)] += 1
     return found
+
+
+def accepting_from_grade(path: Path, least: float) -> Summary:
+    """The summary that a run under a grading protocol would have if proofs were accepted from that grade.
+
+    Raises:
+        JournalError: If a source is damaged.
+    """
+    folder = RunFolder(path)
+    try:
+        reader = folder.sources.reader
+        reader.protocol = accepting_from(reader.protocol, least)
+        return folder.summary()
+    finally:
+        folder.sources.close()

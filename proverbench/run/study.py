@@ -1,10 +1,9 @@
 """The folder of a study: ordinary runs, one for each policy and judge, and the judges' calibrations."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from proverbench.errors import RunMismatchError
 from proverbench.run.sources import MANIFEST
 
 STUDY_FILE = "study.toml"
@@ -41,8 +40,8 @@ class Cell:
 
 
 def is_study(path: Path) -> bool:
-    """Whether there is a study at ``path``."""
-    return (path / STUDY_FILE).is_file()
+    """Whether there is a study at ``path``; a folder of a project may hold a study's file and runs of its own."""
+    return (path / STUDY_FILE).is_file() and bool(cells_of(path))
 
 
 def cells_of(study: Path) -> list[Cell]:
@@ -59,22 +58,11 @@ def expanded(paths: Iterable[Path], *, calibrations: bool = False) -> list[Path]
     Args:
         paths: Folders of runs and of studies.
         calibrations: Whether its calibrations count among them.
-
-    Raises:
-        RunMismatchError: If a study has no run yet.
     """
     found: list[Path] = []
     for path in paths:
         if not is_study(path):
             found.append(path)
             continue
-        cells = [cell.path for cell in cells_of(path) if calibrations or cell.policy is not None]
-        if not cells:
-            raise RunMismatchError(f"{path} is a study that has no run yet; start it with: proverbench study {path}")
-        found += cells
+        found += [cell.path for cell in cells_of(path) if calibrations or cell.policy is not None]
     return found
-
-
-def only_study(paths: Sequence[Path]) -> Path | None:
-    """The study, where one is given and nothing else."""
-    return paths[0] if len(paths) == 1 and is_study(paths[0]) else None

@@ -1,12 +1,13 @@
 """A saved run as pandas frames: ``proverbench.load("runs/NAME")``, for notebooks and for `proverbench export`."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 
 from proverbench.metrics.arrays import META_UNITS, SEVERITIES, meta_units, severity_of
 from proverbench.metrics.rates import Sums, exact_sums
@@ -74,6 +75,9 @@ PROOFS: dict[str, str] = {
     "unseen": "Int64",
     "is_correct": "boolean",
     "label": "Int64",
+    "grade": "Float64",
+    "max_grade": "Int64",
+    "mean_judged_grade": "Float64",
     "severity": "string",
     "first_fatal_error_step": "Int64",
     "recoverable_error_steps": "string",
@@ -93,6 +97,7 @@ JUDGMENTS: dict[str, str] = {
     "valid": "boolean",
     "reason": "string",
     "first_error_step": "Int64",
+    "grade": "Float64",
     "is_correct": "boolean",
     "label": "Int64",
     "polarity_right": "boolean",
@@ -293,9 +298,13 @@ def _proof(record: ProofRecord) -> dict[str, Any]:
     valid = [judgment for judgment in record.judgments if judgment.valid]
     accepts = sum(judgment.accepting for judgment in valid)
     annotation = record.annotation
-    labels = {}
+    labels: dict[str, Any] = {}
+    if record.grade is not UNSET:
+        labels |= {"grade": record.grade, "max_grade": record.max_grade}
+    if given := [judgment.grade for judgment in valid if judgment.grade is not UNSET]:
+        labels["mean_judged_grade"] = math.fsum(given) / len(given)
     if annotation is not None:
-        labels = {
+        labels |= {
             "severity": SEVERITIES[severity_of(record)],
             "first_fatal_error_step": annotation.first_fatal_error_step,
             "recoverable_error_steps": ", ".join(map(str, annotation.recoverable_error_steps)),
@@ -349,6 +358,7 @@ def _verdict(record: ProofRecord, judgment: Judgment) -> dict[str, Any]:
         "valid": judgment.valid,
         "reason": judgment.reason,
         "first_error_step": judgment.first_error_step,
+        "grade": None if judgment.grade is UNSET else judgment.grade,
         "assessment": None if judgment.assessment is None else decode_field(judgment.assessment),
         "errors": None if judgment.errors is None else decode_field(judgment.errors),
     }

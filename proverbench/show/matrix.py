@@ -11,16 +11,16 @@ from proverbench.metrics.registry import headlines
 from proverbench.records import Manifest, Summary
 from proverbench.run.folder import TIMING, RunFolder
 from proverbench.run.sources import SUMMARY, read_manifest
-from proverbench.run.study import Cell, cells_of
+from proverbench.run.study import cells_of
 
 EVERYTHING = "all"
 
 
 @dataclass(frozen=True)
 class Scored:
-    """One run of a study, as far as it is."""
+    """A run, as far as it is."""
 
-    cell: Cell
+    path: Path
     manifest: Manifest
     summary: Summary
     metric: str
@@ -126,7 +126,7 @@ def matrix_of(study: Path) -> Matrix:
     runs: dict[tuple[str, str], Scored] = {}
     calibrations: dict[str, Scored] = {}
     for cell in cells_of(study):
-        found = _scored(cell)
+        found = scored_run(cell.path)
         if cell.policy is None:
             calibrations[cell.judge] = found
         else:
@@ -134,24 +134,30 @@ def matrix_of(study: Path) -> Matrix:
     return Matrix(study, runs, calibrations)
 
 
-def _scored(cell: Cell) -> Scored:
-    manifest = read_manifest(cell.path)
-    summary = _summary(cell, manifest)
+def scored_run(path: Path) -> Scored:
+    """A run as far as it is, by its summary where there is one of it.
+
+    Raises:
+        RunMismatchError: If the folder is no run.
+        JournalError: If it is damaged.
+    """
+    manifest = read_manifest(path)
+    summary = _summary(path, manifest)
     metrics = summary.splits[EVERYTHING].metrics or {}
     names = headlines(manifest.identity.task, meta=manifest.extent.meta)
     metric = next((name for name in names if metrics.get(name) is not None), names[0])
-    return Scored(cell, manifest, summary, metric, _cost(cell.path))
+    return Scored(path, manifest, summary, metric, _cost(path))
 
 
-def _summary(cell: Cell, manifest: Manifest) -> Summary:
+def _summary(path: Path, manifest: Manifest) -> Summary:
     """The one that is there, if it is this run's; else from the run's sources."""
     try:
-        summary = msgspec.json.decode((cell.path / SUMMARY).read_bytes(), type=Summary)
+        summary = msgspec.json.decode((path / SUMMARY).read_bytes(), type=Summary)
     except (OSError, msgspec.DecodeError):
         summary = None
     if summary is not None and summary.run_id == manifest.run_id:
         return summary
-    run = RunFolder(cell.path)
+    run = RunFolder(path)
     try:
         return run.summary()
     finally:

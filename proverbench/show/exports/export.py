@@ -21,6 +21,9 @@ Option = Literal["tables", "splits", "metrics", "choose", "seed", "simple"]
 TABLES = ("scores", "proofs", "judgments", "calls")
 """Names of the frames of a run (:data:`proverbench.show.frames.TABLES`), the largest last."""
 
+MATRIX = "matrix"
+"""Name of the table that only a study has: a row for each policy and judge."""
+
 SCREEN = Path("-")
 
 
@@ -32,6 +35,8 @@ class Request:
     """Folders of the runs."""
     output: Path
     """A folder, a file, or SCREEN, as the format takes it."""
+    study: Path | None = None
+    """The study whose runs they are, if they are one's."""
     force: bool = False
     """Replace files that exist."""
     tables: Sequence[str] = TABLES[:3]
@@ -80,6 +85,9 @@ class Request:
 
         joined = {}
         for name in self.tables:
+            if name == MATRIX:
+                joined[name] = self._matrix()
+                continue
             frames = []
             for run_name, run in self.loaded.items():
                 frame = TABLES[name](run)
@@ -92,6 +100,28 @@ class Request:
                 frames.append(pd.concat([*beside, frame], axis=1))
             joined[name] = pd.concat(frames, ignore_index=True)
         return joined
+
+    def _matrix(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        from proverbench.show.study import study_tables
+
+        assert self.study is not None
+        found, rows = study_tables(self.study), []
+        for row in [*found["runs"], *found["calibrations"]]:
+            plain = {name: value for name, value in row.items() if name not in ("run", "interval", "corrected")}
+            interval, corrected = row["interval"] or {}, row.get("corrected") or {}
+            within = corrected.get("interval") or {}
+            beside = {
+                "low": interval.get("low"),
+                "high": interval.get("high"),
+                "corrected": corrected.get("value"),
+                "corrected_low": within.get("low"),
+                "corrected_high": within.get("high"),
+                "not_corrected": corrected.get("refused"),
+            }
+            rows.append({"policy": None, **plain, **beside})
+        return pd.DataFrame(rows).convert_dtypes()
 
     def claim(self, *paths: Path) -> None:
         """Say which files will be written, before anything is; opens the runs and makes the files' folders.

@@ -15,7 +15,9 @@ def write(request: Request) -> Iterator[str]:
     """
     from proverbench.metrics.registry import known_metric
     from proverbench.run.journal import write_whole
+    from proverbench.show.exports.latex_matrix import latex_matrix
     from proverbench.show.exports.latex_table import latex_table
+    from proverbench.show.study import study_tables
 
     there = list(dict.fromkeys(split for run in request.loaded.values() for split in run.summary.splits))
     for split in request.splits:
@@ -23,7 +25,8 @@ def write(request: Request) -> Iterator[str]:
             raise UserInputError(f"--split {split}: no run has it; there are {', '.join(there)}")
     for metric in request.metrics:
         known_metric(metric)
-    made = latex_table(request.loaded, request.boards, splits=request.splits, metrics=request.metrics)
+    made = "" if request.study is None else latex_matrix(study_tables(request.study)) + "\n"
+    made += latex_table(request.loaded, request.boards, splits=request.splits, metrics=request.metrics)
     if request.output == SCREEN:
         yield made.removesuffix("\n")
         return

@@ -180,7 +180,8 @@ def _plots(run: ShownRun, arrays: JudgmentArrays) -> dict[str, Any]:
     if benchmark_of(task).samples:
         plots["pass_at_k"] = [light(row) for row in pass_at_k(arrays)]
     else:
-        plots["confusion"] = step_confusion(arrays)
+        if (confusion := step_confusion(arrays)) is not None:
+            plots["confusion"] = confusion
         plots["human_agreement"] = [light(row) for row in human_agreement(arrays)]
         if arrays.repeats > 1:
             plots["threshold"] = best_threshold(arrays)
