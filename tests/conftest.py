@@ -33,6 +33,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 # Behind nohup a hangup is ignored, by the commands that are tested too: they inherit it.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+# Likewise Ctrl-C, in a job that a script has put in the background.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A test shows growth, never seconds: a machine may be busy.
 hypothesis.settings.register_profile("proverbench", hypothesis.settings.default, deadline=None)

@@ -2,17 +2,21 @@
 
 from collections.abc import Container, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import msgspec
+from rich.table import Table
 
 from proverbench.benchmark import benchmark_of
 from proverbench.cli.streams import OutputError, discard_unwritten, say
+from proverbench.cli.tables import ValueCell, fits, table, with_ends
+from proverbench.cli.tables import console as console_for_results
 from proverbench.metrics.shown import footnotes
 from proverbench.records import SplitSummary, Summary
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from proverbench.cli.tables import ValueCell
+from proverbench.run.folder import TIMING
+from proverbench.run.provenance import provenance_words
+from proverbench.run.remarks import remarks
+from proverbench.run.sources import read_manifest
+from proverbench.spending.money import used
 
 
 def print_scores(summary: Summary, path: Path) -> bool:
@@ -32,16 +36,6 @@ def print_scores(summary: Summary, path: Path) -> bool:
 
 
 def _print(summary: Summary, path: Path) -> None:
-    import msgspec
-
-    from proverbench.cli.tables import console as console_for_results
-    from proverbench.cli.tables import fits
-    from proverbench.run.folder import TIMING
-    from proverbench.run.provenance import provenance_words
-    from proverbench.run.remarks import remarks
-    from proverbench.run.sources import read_manifest
-    from proverbench.spending.money import used
-
     console, manifest = console_for_results(), read_manifest(path)
     shown = {name: split for name, split in summary.splits.items() if split.selected_rows or name == "all"}
     console.print(f"{benchmark_of(summary.task).name}  (scores 0-1, [95 % interval])", style="italic")
@@ -72,9 +66,7 @@ def _print(summary: Summary, path: Path) -> None:
     console.print(f"saved in {path}: summary.json, records.jsonl, calls.jsonl, timing.json", soft_wrap=True)
 
 
-def _table(splits: Mapping[str, SplitSummary], *, with_intervals: Container[str]) -> "Table":
-    from proverbench.cli.tables import table
-
+def _table(splits: Mapping[str, SplitSummary], *, with_intervals: Container[str]) -> Table:
     made = table("", "", *splits)
     made.title = None
     made.add_row("records", *(f"{split.completed_records}/{split.expected_records}" for split in splits.values()))
@@ -83,9 +75,7 @@ def _table(splits: Mapping[str, SplitSummary], *, with_intervals: Container[str]
     return made
 
 
-def _cell(split: SplitSummary, metric: str, with_interval: bool) -> "str | ValueCell":
-    from proverbench.cli.tables import with_ends
-
+def _cell(split: SplitSummary, metric: str, with_interval: bool) -> str | ValueCell:
     if split.metrics is None:
         return "incomplete"
     value = split.metrics.get(metric)

@@ -38,6 +38,8 @@ _OPENAI_REASONS = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "l
 
 _STEP_SHOWN = re.compile(r"<step(\d{1,6})>\s*?\n")
 
+_PARAGRAPH_SHOWN = re.compile(r"<paragraph_(\d{1,6})>")
+
 _SENTENCES = (
     "Let $n \\ge {a}$ be an integer and put $m = n + {b}$.",
     "By induction on $n$, the claim holds for all smaller values; assume $a_{{n}} < {a}n + {b}$.",
@@ -74,6 +76,8 @@ class GeneratedReplies:
             accepts = of_prompt.random() < self.accept_rate
             if self.vary != "prompt" and rng.random() >= _JUDGE_AGREES:
                 accepts = not accepts
+            if "<assessment>" not in ask.prompt:
+                return _judged(rng, invalid, accepts, ask.prompt)
             return self._verdict(rng, invalid, accepts, steps_shown(ask.prompt))
         return _level(rng, invalid)
 
@@ -120,6 +124,20 @@ class GeneratedReplies:
 
 def _sentence(rng: random.Random) -> str:
     return rng.choice(_SENTENCES).format(a=rng.randint(2, 97), b=rng.randint(2, 97))
+
+
+def _judged(rng: random.Random, invalid: bool, accepts: bool, prompt: str) -> ModelReply:
+    """A judgment under one of the other shipped protocols."""
+    if invalid:
+        return ModelReply(content=_sentence(rng))
+    if "<points>" in prompt:
+        said = f"<points>{rng.choice((6, 7)) if accepts else rng.randrange(6)} out of 7</points>"
+    elif "<paragraph_0>" in prompt:
+        last = max(int(number) for number in _PARAGRAPH_SHOWN.findall(prompt))
+        said = f"\\boxed{{{-1 if accepts else rng.randint(0, last)}}}"
+    else:
+        said = f"\\boxed{{{1 if accepts else rng.choice((0, 0.5))}}}"
+    return ModelReply(content=f"{_sentence(rng)}\n\n{said}")
 
 
 def _verdict_text(assessment: str, errors: str, index: str) -> str:

@@ -22,6 +22,10 @@ _ANTHROPIC_REASONS = {"stop": "end_turn", "length": "max_tokens", "content_filte
 _CHUNKS = 8
 
 
+JUDGES_ARE_ASKED = ("<assessment>", "<points>", "\\boxed{0.5}", "<paragraph_0>")
+"""What a verifier's prompt wants back, or shows: of basic-v1, grade-0-7, score-3 and process-v1."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One request for a completion, whatever its protocol."""
@@ -46,7 +50,7 @@ class Ask:
         """Who is asking, told by what the prompt wants back."""
         if "<level>" in self.prompt:
             return "meta"
-        if "<assessment>" in self.prompt:
+        if any(mark in self.prompt for mark in JUDGES_ARE_ASKED):
             return "verifier"
         return "policy"
 

@@ -5,7 +5,10 @@ import pytest
 
 from proverbench.errors import DataError, InvalidReply
 from proverbench.protocols.basic_v1 import parse_level, parse_steps, parse_verdict
-from proverbench.records import CallLine
+from proverbench.protocols.grading import parse_paragraph, parse_points, parse_score
+from proverbench.protocols.prompts import Template, render_verifier
+from proverbench.protocols.registry import find_protocol
+from proverbench.records import CallLine, Problem
 from proverbench.rehearse import GeneratedReplies, SavedReplies
 from proverbench.rehearse.replies import steps_shown
 from proverbench.rehearse.wire import read_ask
@@ -133,3 +136,28 @@ def _sha256(text):
     import hashlib
 
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("grade-0-7", lambda text: parse_points(text) >= 6),
+        ("score-3", lambda text: parse_score(text) == 1),
+        ("process-v1", lambda text: parse_paragraph(text, 2) == -1),
+    ],
+)
+def test_judgments_under_the_other_protocols(name, read):
+    template = Template.load("verifier", None, find_protocol(name))
+    replies = GeneratedReplies(invalid_rate=0.2)
+    accepted = invalid = 0
+    for i in range(200):
+        row = Problem(problem_id="p", problem=f"Problem {i}.")
+        prompt = render_verifier(template, row, ["a", "b"], use_reference=False, neutralise=True).text
+        ask = _ask(prompt)
+        assert ask.role == "verifier"
+        try:
+            accepted += read(replies(ask, 0).content)
+        except InvalidReply:
+            invalid += 1
+    assert 20 <= invalid <= 65
+    assert 50 <= accepted <= 110
