@@ -46,9 +46,8 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
         given.pop("accept_loss"),
     )
     chosen = {role: path for role, path in prompts.items() if path is not None}
-    named, asked = given.pop("prompt_set"), benchmark_of(task).asked(meta=given.get("meta", False), given=False)
-    if named != "own" and resume is not None:
-        raise ConfigError("--prompts cannot be given with --resume: the run keeps its prompts")
+    named = _prompt_set(given, resume)
+    asked = benchmark_of(task).asked(meta=given.get("meta", False), given=False)
     options = Options(
         prompts=prompt_set(named, [role for role in asked if role not in chosen]) | chosen,
         published_prompts=named == PUBLISHED and not chosen,
@@ -90,6 +89,13 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
     execution = Execution(prepared, resume=resume, output=output, spread=spread, ray_address=ray_address)
     del prepared  # the driver gives the rows up once they are in the run's folder
     return execution.main(final=final, cancel=cancel, give_up=accepts_loss)
+
+
+def _prompt_set(given: dict[str, Any], resume: Path | None) -> str:
+    named: str = given.pop("prompt_set")
+    if named != "own" and resume is not None:
+        raise ConfigError("--prompts cannot be given with --resume: the run keeps its prompts")
+    return named
 
 
 def _beside_others(prepared: PreparedRun, resume: Path | None, parent: Path) -> Iterator[str]:

@@ -22,7 +22,7 @@ from proverbench.cli.pages import (
     rule,
     section,
 )
-from proverbench.metrics.shown import footnotes, shown_interval
+from proverbench.metrics.shown import shown_interval, split_footnotes
 from proverbench.protocols.fields import decode_field, error_items
 from proverbench.protocols.protocol import Protocol
 from proverbench.records import (
@@ -109,7 +109,7 @@ def scores(summary: Summary, columns: int) -> list[str]:
             cell += f" [{ends.low:.3f}, {ends.high:.3f}]"
         rest = [_number(name, (shown[n].metrics or {}).get(name), shown[n].metrics is not None) for n in others]
         lines.append(name.ljust(label) + cell.ljust(wide) + "".join(part.rjust(9) for part in rest))
-    for note in footnotes((shown["all"].intervals or {}).items()):
+    for note in split_footnotes({"all": shown["all"].intervals}):
         lines += flowing(note, columns)
     if not summary.splits["all"].selected_rows:
         lines.append("this shard has no problems: there is nothing to ask or to score")

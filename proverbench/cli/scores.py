@@ -10,7 +10,7 @@ from proverbench.benchmark import benchmark_of
 from proverbench.cli.streams import OutputError, discard_unwritten, say
 from proverbench.cli.tables import ValueCell, fits, table, with_ends
 from proverbench.cli.tables import console as console_for_results
-from proverbench.metrics.shown import footnotes
+from proverbench.metrics.shown import split_footnotes
 from proverbench.records import SplitSummary, Summary
 from proverbench.run.folder import TIMING
 from proverbench.run.provenance import provenance_words
@@ -52,7 +52,7 @@ def _print(summary: Summary, path: Path) -> None:
     elif any(split.metrics is None for split in shown.values()):
         console.print("A split has scores only when all its records are complete.")
     explained = {"all": shown["all"]} if narrow else shown
-    for footnote in footnotes(pair for split in explained.values() for pair in (split.intervals or {}).items()):
+    for footnote in split_footnotes({name: split.intervals for name, split in explained.items()}):
         console.print(footnote)
     for role, reasons in summary.invalid.items():
         if reasons:

@@ -171,9 +171,15 @@ def _assumptions(found: dict[str, Any], run: Path) -> Iterator[str]:
             f"{labels['labelled']} of {judged} judged proofs are labelled; on them the judge accepted "
             f"{wrong['false_accepts']} incorrect and did not accept {wrong['false_rejects']} correct ones."
         )
-        yield "The score by labels holds if the labelled proofs were drawn at random, as the sheet draws them."
+        yield (
+            "The score by labels is post-stratified by the judge's verdicts; it holds if the proofs were drawn at "
+            "random, as the sheet draws them."
+        )
         if "labels_only_reason" in labels:
-            yield f"Labels alone say nothing here: {labels['labels_only_reason']}."
+            yield (
+                f"It allows for how they were drawn: {labels['labels_only_reason']}. "
+                "The plain mean of the labels would be wrong, so it is not given."
+            )
     else:
         yield "Label 40 of its own proofs to check that:"
         yield f"  proverbench label {shlex.quote(str(run))} --choose 40"

@@ -335,9 +335,9 @@
     for (let at = to - 1; at >= from; at -= 1) {
       const node = nodes.get(at) ?? rows.insertBefore(row(shown[at], at, shown.length), next);
       nodes.set(at, node);
-      const link = node.firstElementChild;
-      if (shown[at] === current) link.setAttribute("aria-current", "true");
-      else link.removeAttribute("aria-current");
+      const link2 = node.firstElementChild;
+      if (shown[at] === current) link2.setAttribute("aria-current", "true");
+      else link2.removeAttribute("aria-current");
       next = node;
     }
   }
@@ -402,11 +402,11 @@
   var isDone = (state) => state.labelled || state.undecided;
   var openStore = (labelling) => labelling.served ? served(labelling) : Promise.resolve(inPage(labelling));
   async function served(labelling) {
-    const found2 = await (await fetch("labels.json", { cache: "no-store" })).json();
+    const found3 = await (await fetch("labels.json", { cache: "no-store" })).json();
     const store2 = {
       annotator: labelling.annotator ?? "",
-      states: new Map(Object.entries(found2.states)),
-      progress: found2.progress,
+      states: new Map(Object.entries(found3.states)),
+      progress: found3.progress,
       async save(key, said2) {
         const version = store2.states.get(key)?.version ?? 0;
         let saved;
@@ -605,8 +605,8 @@
     Object.hasOwn(LEVELS, level) ? explain(level, LEVELS[level]) : null
   ];
   function metricView(name) {
-    const found2 = metric(name);
-    return found2 ? explain(found2.label, ...definition(found2)) : null;
+    const found3 = metric(name);
+    return found3 ? explain(found3.label, ...definition(found3)) : null;
   }
   var definition = ({ name, help: help2, better, unit }) => [
     help2,
@@ -630,7 +630,7 @@
       h("h3", null, "Words"),
       terms(TERMS),
       h("h3", null, "Metrics"),
-      terms(metrics.map((found2) => [found2.label, found2.help])),
+      terms(metrics.map((found3) => [found3.label, found3.help])),
       reasons.length ? [h("h3", null, "Why replies were invalid"), terms(reasons.map((code) => [code, aboutReason(code)]))] : null,
       graded ? [h("h3", null, "Levels of the meta-verifier"), terms(Object.entries(LEVELS))] : null
     ];
@@ -934,7 +934,7 @@
     const human = flags.filter((flag) => flag.by === "human");
     const judges = flags.filter((flag) => flag.by === "judge");
     const marked = [flags.length && "flagged", human.length && "by-human", judges.length && "by-judge"];
-    const link = (flag, at) => [
+    const link2 = (flag, at) => [
       at ? ", " : "",
       h("a", { href: address(item, flag.run, flag.repeat) }, flag.label)
     ];
@@ -950,7 +950,7 @@
           "p",
           { class: "flags" },
           human.map((flag) => h("span", { class: "flag human" }, flag.label)),
-          judges.length ? h("span", { class: "flag reject" }, "first wrong step for ", judges.map(link)) : null
+          judges.length ? h("span", { class: "flag reject" }, "first wrong step for ", judges.map(link2)) : null
         ) : null
       )
     );
@@ -989,7 +989,7 @@
     );
   }
   function bigStrip(item, run, marks, shown) {
-    const link = (mark, repeat) => {
+    const link2 = (mark, repeat) => {
       const says = `Judgment ${repeat} ${words(mark)}`;
       const href = mark === MISSING ? null : address(item, run, repeat);
       return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark));
@@ -997,7 +997,7 @@
     return h(
       "div",
       { class: "big-strip" },
-      marks.map(link),
+      marks.map(link2),
       h("span", { class: "small" }, tally(marks)),
       shown?.neutralised ? h(
         "p",
@@ -1014,8 +1014,8 @@
     if (repeat === null) {
       for (const [of, , marks] of item.runs) {
         const telling = ["accept", "reject"].map((wanted2) => marks.findIndex((mark2) => kind(mark2) === wanted2));
-        const found2 = telling.filter((at) => at >= 0);
-        for (const at of found2.length ? found2 : [0]) openJudgment(node(of, at));
+        const found3 = telling.filter((at) => at >= 0);
+        for (const at of found3.length ? found3 : [0]) openJudgment(node(of, at));
       }
       return;
     }
@@ -1259,8 +1259,8 @@
       announce("Say first whether there is an error");
       return;
     }
-    const found2 = undecided || taken ? OPEN : findings(first, severity);
-    const annotation = { ...found2, reviewer_comment: on.comment.value };
+    const found3 = undecided || taken ? OPEN : findings(first, severity);
+    const annotation = { ...found3, reviewer_comment: on.comment.value };
     const seconds = Math.round((performance.now() - on.since) / 100) / 10;
     const saved = await on.store.save(on.item.key, { annotation, undecided, seconds });
     if ("fault" in saved) fail(on, saved.fault);
@@ -1523,11 +1523,11 @@
       h("span", null, "Read the proofs"),
       links.map(([values, what]) => {
         const wanted = { ...values, run: only(run) };
-        const found2 = count(wanted);
+        const found3 = count(wanted);
         return h(
-          found2 ? "a" : "span",
-          { class: "place", href: found2 ? listAddress(wanted) : null },
-          h("b", null, number(found2)),
+          found3 ? "a" : "span",
+          { class: "place", href: found3 ? listAddress(wanted) : null },
+          h("b", null, number(found3)),
           ` ${what}`
         );
       })
@@ -1536,7 +1536,7 @@
   function metricsTable(run, splits) {
     const withScores = splits.filter(([, split]) => split.metrics);
     if (!withScores.length) return null;
-    const names = Object.keys(withScores[0][1].metrics ?? {});
+    const names2 = Object.keys(withScores[0][1].metrics ?? {});
     const marked = footnotes(withScores.flatMap(([, split]) => Object.values(split.intervals ?? {})));
     return h(
       "details",
@@ -1567,7 +1567,7 @@
             }
           }))
         ],
-        rows: names.map((metric2) => ({ metric: metric2 }))
+        rows: names2.map((metric2) => ({ metric: metric2 }))
       })
     );
   }
@@ -1792,7 +1792,7 @@
     ];
     return all.filter((column) => column !== null);
   }
-  var ranks = (found2) => !found2 ? "no rank" : found2.best === found2.worst ? found2.best : `${found2.best}–${found2.worst}`;
+  var ranks = (found3) => !found3 ? "no rank" : found3.best === found3.worst ? found3.best : `${found3.best}–${found3.worst}`;
   function boardCaption(runs, compared, ranked) {
     if (runs.length < 2) return "Scores with 95 % intervals.";
     const holds2 = "Scores with 95 % intervals; a rank interval holds every rank that the shown differences allow.";
@@ -1802,13 +1802,13 @@
     return `${compared.length ? holds2 : "Scores with 95 % intervals."} No rank: a run that is not finished, or may not be compared with the others (see below).`;
   }
   function pairs(task, splits) {
-    const found2 = head.comparisons.filter((comparison) => comparison.task === task && splits.includes(comparison.split));
-    if (!found2.length) return h("p", { class: "small" }, "Differences are shown between runs that are complete.");
+    const found3 = head.comparisons.filter((comparison) => comparison.task === task && splits.includes(comparison.split));
+    if (!found3.length) return h("p", { class: "small" }, "Differences are shown between runs that are complete.");
     return h(
       "details",
-      { class: "all-metrics", open: found2.some((comparison) => comparison.reason || comparison.pairs.length <= 12) },
+      { class: "all-metrics", open: found3.some((comparison) => comparison.reason || comparison.pairs.length <= 12) },
       h("summary", null, "Paired differences"),
-      found2.map((comparison) => {
+      found3.map((comparison) => {
         if (comparison.reason)
           return h(
             "p",
@@ -1972,10 +1972,10 @@
   var shortened = (name) => name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
   function groupsOf(run, data, by) {
     const candidates = run.task === "prover" ? ["pessimistic"] : ["rough_bal_f1", "rough_tpr", "rough_tnr"];
-    const found2 = data.breakdown[by];
-    const metric2 = candidates.find((name) => found2.some((row2) => row2.metric === name)) ?? found2[0].metric;
+    const found3 = data.breakdown[by];
+    const metric2 = candidates.find((name) => found3.some((row2) => row2.metric === name)) ?? found3[0].metric;
     const metrics = run.task === "verifier" && by === "severity" ? ["rough_tpr", "rough_tnr"] : [metric2];
-    const rows = found2.filter((row2) => metrics.includes(row2.metric)).slice(0, MOST_GROUPS).map(({ group, metric: of, value, interval, proofs, problems, note }) => {
+    const rows = found3.filter((row2) => metrics.includes(row2.metric)).slice(0, MOST_GROUPS).map(({ group, metric: of, value, interval, proofs, problems, note }) => {
       const [low2, high2] = range(interval) ?? [null, null];
       return { group, metric: of, value, low: low2, high: high2, proofs, problems, note: note ?? "" };
     });
@@ -2068,7 +2068,7 @@ ${share}`;
     cohen_kappa: "Cohen's kappa"
   };
   function agreementTable(data) {
-    const named2 = (between2, found2 = []) => found2.map((row2) => ({ ...row2, between: between2 }));
+    const named2 = (between2, found3 = []) => found3.map((row2) => ({ ...row2, between: between2 }));
     const rows = [...named2("between repeats", data.agreement), ...named2("with people", data.human_agreement)];
     if (!rows.length) return null;
     const about = "1 is full agreement; 0, for kappa and alpha, is chance. Invalid judgments are left out.";
@@ -2441,6 +2441,132 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     );
   }
 
+  // report/study.ts
+  function studyView(study) {
+    const policies = names(study.runs.map((cell) => cell.policy ?? ""));
+    const judges = names(study.runs.map((cell) => cell.judge));
+    const matrix = (caption, show2) => table({
+      caption,
+      columns: [
+        { key: "policy", label: "policy", show: (row2) => visible(row2.policy) },
+        ...judges.map((judge) => ({
+          key: judge,
+          label: judge,
+          numeric: true,
+          show: (row2) => {
+            const cell = found2(study, row2.policy, judge);
+            return cell ? show2(cell) : "–";
+          },
+          value: (row2) => found2(study, row2.policy, judge)?.value
+        }))
+      ],
+      rows: policies.map((policy) => ({ policy }))
+    });
+    const corrected = study.runs.some((cell) => cell.corrected?.value !== void 0);
+    return h(
+      "section",
+      { "aria-label": "Study", class: "study" },
+      h("h2", null, `Study: ${policies.length} policies, ${judges.length} judges`),
+      matrix(
+        `${names(study.runs.map((cell) => cell.metric)).join(", ")}, 95 % interval in percent; # is the rank under this judge`,
+        score2
+      ),
+      corrected ? matrix("Corrected by each judge's calibration", correctedScore) : null,
+      panels(study),
+      crossed(study),
+      study.orders.length ? table({
+        caption: "How far judges agree on the order of the policies",
+        columns: [
+          { key: "first", label: "judge" },
+          { key: "second", label: "judge" },
+          { key: "policies", label: "policies", numeric: true },
+          { key: "tau_b", label: "Kendall's τ-b", numeric: true, show: (row2) => row2.tau_b.toFixed(2) }
+        ],
+        rows: study.orders
+      }) : null,
+      costs(study),
+      sentences3(study.notes)
+    );
+  }
+  var names = (all) => [...new Set(all)].sort();
+  var found2 = (study, policy, judge) => study.runs.find((cell) => cell.policy === policy && cell.judge === judge);
+  var link = (cell, words2) => h("a", { href: `#/run/${encodeURIComponent(`${cell.policy}--${cell.judge}`)}` }, words2);
+  var within = (interval) => interval?.low == null ? "" : ` [${between(interval)}]`;
+  function score2(cell) {
+    if (cell.value === null) return `${cell.done} of ${cell.wanted} records`;
+    const rank = cell.rank === null ? "" : ` #${cell.rank}`;
+    return [link(cell, percent(cell.value)), `${within(cell.interval)}${rank}`];
+  }
+  function correctedScore(cell) {
+    if (!cell.corrected) return "–";
+    if (cell.corrected.value === void 0) return h("span", { title: cell.corrected.refused }, "refused");
+    return `${percent(cell.corrected.value)}${within(cell.corrected.interval ?? null)}`;
+  }
+  function panels(study) {
+    const rows = Object.entries(study.panels).map(([policy, panel]) => ({
+      policy,
+      ...panel.rules,
+      repeats: panel.repeats
+    }));
+    if (!rows.length) return null;
+    const rule = (key, label2) => ({
+      key,
+      label: label2,
+      numeric: true,
+      show: (row2) => `${percent(row2[key].value)}${within(row2[key].interval)}`,
+      value: (row2) => row2[key].value
+    });
+    return table({
+      caption: "Panels: the score when so many of the judges must accept a proof",
+      columns: [
+        { key: "policy", label: "policy" },
+        { key: "repeats", label: "R", numeric: true },
+        rule("any", "any judge"),
+        rule("majority", "more than half"),
+        rule("all", "all judges")
+      ],
+      rows
+    });
+  }
+  function crossed(study) {
+    const rows = Object.entries(study.crossed).flatMap(([policy, pairs2]) => pairs2.map((pair) => ({ policy, ...pair })));
+    if (!rows.length) return null;
+    return table({
+      caption: "Proofs that one judge accepts, by its run's rule, and another does not",
+      columns: [
+        { key: "policy", label: "policy" },
+        { key: "accepts", label: "accepted by" },
+        { key: "rejects", label: "not by" },
+        { key: "proofs", label: "proofs", numeric: true },
+        { key: "of", label: "of", numeric: true }
+      ],
+      rows
+    });
+  }
+  function costs(study) {
+    const rows = [...study.runs, ...study.calibrations].filter((cell) => cell.cost_usd !== null);
+    if (!rows.length) return null;
+    return table({
+      caption: "Cost and score of each run; a proof that several judges read is paid in one of them",
+      columns: [
+        { key: "run", label: "run", show: (cell) => `${cell.policy ?? "calibration"}--${cell.judge}` },
+        {
+          key: "value",
+          label: "score",
+          numeric: true,
+          show: (cell) => cell.value === null ? "–" : percent(cell.value)
+        },
+        { key: "cost_usd", label: "US dollars", numeric: true, show: (cell) => (cell.cost_usd ?? 0).toFixed(2) }
+      ],
+      rows
+    });
+  }
+  var sentences3 = (all) => all.length ? h(
+    "ul",
+    { class: "small" },
+    all.map((sentence) => h("li", null, visible(sentence)))
+  ) : null;
+
   // report/overview.ts
   function overview(runName) {
     const named2 = runName === void 0 ? -1 : head.runs.findIndex((run2) => run2.name === runName);
@@ -2451,6 +2577,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     const whole = h(
       "div",
       { class: "overview" },
+      head.study ? studyView(head.study) : null,
       head.runs.length > 1 ? leaderboards() : null,
       head.published ? publishedTable(head.published) : null,
       glance(run)
@@ -2531,9 +2658,9 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     );
   }
   function notes(run) {
-    const sentences3 = [...run.warnings];
+    const sentences4 = [...run.warnings];
     if (run.closed_unanswered)
-      sentences3.unshift(`${plural(run.closed_unanswered, "unanswered call")} closed as zero credit (--final)`);
+      sentences4.unshift(`${plural(run.closed_unanswered, "unanswered call")} closed as zero credit (--final)`);
     return h(
       "div",
       { class: "callout warn", role: "note" },
@@ -2541,7 +2668,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       h(
         "ul",
         null,
-        sentences3.map((sentence) => h("li", null, visible(sentence)))
+        sentences4.map((sentence) => h("li", null, visible(sentence)))
       )
     );
   }
@@ -2575,9 +2702,9 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     }
   }
   function markLinks(here) {
-    for (const link of document.querySelectorAll("header nav a")) {
-      if (link.getAttribute("href") === here) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
+    for (const link2 of document.querySelectorAll("header nav a")) {
+      if (link2.getAttribute("href") === here) link2.setAttribute("aria-current", "page");
+      else link2.removeAttribute("aria-current");
     }
   }
   function reading() {

@@ -224,7 +224,38 @@ export interface Labelling {
   drawn: Drawn[];
 }
 
+/** A value with its interval, as shares. */
+export interface Shown {
+  value: number;
+  interval: Interval | null;
+}
+
+/** A run of a study, or a calibration of one. */
+export interface StudyCell {
+  policy?: string;
+  judge: string;
+  done: number;
+  wanted: number;
+  metric: string;
+  value: number | null;
+  interval: Shown["interval"];
+  rank: number | null;
+  corrected?: { value?: number; interval?: Shown["interval"]; refused?: string } | null;
+  cost_usd: number | null;
+}
+
+export interface Study {
+  runs: StudyCell[];
+  calibrations: StudyCell[];
+  orders: { first: string; second: string; tau_b: number; policies: number }[];
+  panels: Record<string, { repeats: number; rules: Record<"any" | "majority" | "all", Shown> }>;
+  crossed: Record<string, { accepts: string; rejects: string; proofs: number; of: number }[]>;
+  notes: string[];
+}
+
 export interface Head {
+  /** Where the runs are those of a study. */
+  study?: Study;
   made_by: string;
   /** The metrics of each benchmark that a run is of, headlines first. */
   metrics: Partial<Record<Task, Metric[]>>;
