@@ -18,6 +18,7 @@ help:
 	@echo "make mutants  break what the pages promise and lines of the core; see whether tests notice (developers)"
 	@echo "make bench    speed and memory, as ratios in one run (docs/performance.md)"
 	@echo "make format   rewrite the code in its format"
+	@echo "make docs     build the site of the documents into site/, strictly"
 	@echo "make page     check and bundle the page's scripts with npm (developers)"
 	@echo "make assets   fetch the report page's libraries anew with npm (developers)"
 	@echo "make clean    remove .venv and caches"
@@ -101,5 +102,10 @@ page:
 	npm run --prefix $(SCRIPT) --silent check
 	npm run --prefix $(SCRIPT) --silent build
 
+.PHONY: docs
+docs: $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python -m mkdocs build --strict --quiet
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf site $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

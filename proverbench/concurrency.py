@@ -3,12 +3,55 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+LATE_S = 1.0
+"""A timer that fires so late was held up together with everything else: the process was suspended, or starved."""
+CATCH_UP_S = 10.0
+"""What is waited for once more after that, for what came meanwhile has yet to be read."""
+
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+@asynccontextmanager
+async def awake_timeout(seconds: float | None) -> AsyncGenerator[None, None]:
+    """:func:`asyncio.timeout` that a suspension (SIGSTOP, a laptop's lid, a batch system) does not run out.
+
+    After one, timers are due before anything that arrived meanwhile has been read: an answer that was delivered, and is
+    paid for, would be thrown away.
+
+    Args:
+        seconds: Of the process's own time; None: no limit.
+
+    Raises:
+        TimeoutError: At the end of the block, when it took longer.
+    """
+    if seconds is None:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(None) as scope:
+        timer: asyncio.TimerHandle | None = None
+
+        def wait(more_s: float) -> None:
+            nonlocal timer
+            timer = loop.call_later(more_s, end, loop.time() + more_s)
+
+        def end(due: float) -> None:
+            if loop.time() - due > LATE_S:
+                wait(CATCH_UP_S)
+            else:
+                scope.reschedule(loop.time())
+
+        wait(seconds)
+        try:
+            yield
+        finally:
+            if timer is not None:
+                timer.cancel()
 
 
 class Turns:
@@ -50,6 +93,46 @@ class Ready(Generic[R]):
     result: R
 
 
+class _Running(Generic[T, R]):
+    """The tasks of a bounded map, and the results that nobody has taken yet."""
+
+    def __init__(self, work: Callable[[T], Coroutine[Any, Any, R]]) -> None:
+        self._work = work
+        self.tasks: set[asyncio.Task[R]] = set()
+        self.results: deque[R | BaseException] = deque()
+        self.wake = asyncio.Event()
+        """Set when there is a result, or the last item was read."""
+
+    async def pump(
+        self, source: AsyncGenerator[T | Ready[R], None], acquire: Callable[[], Awaitable[bool]], polite: bool
+    ) -> None:
+        """Start what the source gives, one item for each slot; read the source to its end."""
+        loop = asyncio.get_running_loop()
+        async with aclosing(source):
+            async for item in source:
+                if isinstance(item, Ready):
+                    self.results.append(item.result)
+                    self.wake.set()
+                    continue
+                if not await acquire():
+                    break
+                task = loop.create_task(self._work(item))
+                self.tasks.add(task)
+                task.add_done_callback(self._on_done)
+                if polite:
+                    await asyncio.sleep(0)
+            async for _ in source:
+                pass
+
+    def _on_done(self, task: asyncio.Task[R]) -> None:
+        self.tasks.discard(task)
+        if task.cancelled():
+            self.results.append(asyncio.CancelledError())
+        else:
+            self.results.append(task.exception() or task.result())
+        self.wake.set()
+
+
 async def bounded_map(
     source: AsyncGenerator[T | Ready[R], None],
     work: Callable[[T], Coroutine[Any, Any, R]],
@@ -74,54 +157,25 @@ async def bounded_map(
     Yields:
         Results, in order of completion.
     """
-    running: set[asyncio.Task[R]] = set()
-    results: deque[R | BaseException] = deque()
-    wake = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def on_done(task: asyncio.Task[R]) -> None:
-        running.discard(task)
-        if task.cancelled():
-            results.append(asyncio.CancelledError())
-        else:
-            results.append(task.exception() or task.result())
-        wake.set()
-
-    async def pump() -> None:
-        async with aclosing(source):
-            async for item in source:
-                if isinstance(item, Ready):
-                    results.append(item.result)
-                    wake.set()
-                    continue
-                if not await acquire():
-                    break
-                task = loop.create_task(work(item))
-                running.add(task)
-                task.add_done_callback(on_done)
-                if polite:
-                    await asyncio.sleep(0)
-            async for _ in source:
-                pass
-
-    pumping = loop.create_task(pump())
-    pumping.add_done_callback(lambda _: wake.set())
+    running = _Running(work)
+    pumping = asyncio.get_running_loop().create_task(running.pump(source, acquire, polite))
+    pumping.add_done_callback(lambda _: running.wake.set())
     try:
         while True:
-            wake.clear()
-            while results:
-                result = results.popleft()
+            running.wake.clear()
+            while running.results:
+                result = running.results.popleft()
                 if isinstance(result, BaseException):
                     raise result
                 yield result
             if pumping.done():
                 pumping.result()
-                if not running and not results:
+                if not running.tasks and not running.results:
                     return
-            if not results:
-                await wake.wait()
+            if not running.results:
+                await running.wake.wait()
     finally:
-        pending = [task for task in (pumping, *running) if not task.done()]
+        pending = [task for task in (pumping, *running.tasks) if not task.done()]
         for task in pending:
             task.cancel()
         await asyncio.gather(*pending, return_exceptions=True)

@@ -13,7 +13,7 @@ from tests.support import SHARED, Ended
 
 collect_ignore = [] if SHARED.is_dir() else ["inputs/test_formatted.py"]
 """Modules of nothing but third parties' data, which are not part of the repository."""
-NEED_SHARED = {"lean_data", "imported_page"}
+NEED_SHARED = {"shared_lean", "found_by_others", "imported_page"}
 """Fixtures that are nothing but shared data."""
 
 
@@ -33,6 +33,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 # Behind nohup a hangup is ignored, by the commands that are tested too: they inherit it.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+# Likewise Ctrl-C, in a job that a script has put in the background.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A test shows growth, never seconds: a machine may be busy.
 hypothesis.settings.register_profile("proverbench", hypothesis.settings.default, deadline=None)

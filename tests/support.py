@@ -36,7 +36,13 @@ class Ended:
     err: str
 
 
-def run_process(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, timeout_s: float = 60) -> Ended:
+HUNG_S = 600.0
+"""After so long a process is taken to hang; long, for a busy machine is slow, and no test passes by it."""
+
+
+def run_process(
+    *arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, timeout_s: float = HUNG_S
+) -> Ended:
     """Run ``proverbench ARGUMENTS`` in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "proverbench", *map(str, arguments)],
@@ -54,7 +60,7 @@ def wait_for(
     what: Callable[[], object],
     process: subprocess.Popen[Any] | None = None,
     *,
-    timeout_s: float = 90,
+    timeout_s: float = HUNG_S,
     why: Callable[[], str] = lambda: "",
 ) -> None:
     """Wait until something is so; that it takes too long, or that ``process`` ends before, fails the test."""
@@ -65,7 +71,7 @@ def wait_for(
         time.sleep(0.002)
 
 
-async def until(what: Callable[[], object], *, timeout_s: float = 90) -> None:
+async def until(what: Callable[[], object], *, timeout_s: float = HUNG_S) -> None:
     """The same, in the loop of what is waited for."""
     deadline = time.monotonic() + timeout_s
     while not what():
@@ -81,7 +87,7 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def wait_for_words(process: subprocess.Popen[str], words: str, *, timeout_s: float = 90) -> None:
+def wait_for_words(process: subprocess.Popen[str], words: str, *, timeout_s: float = HUNG_S) -> None:
     """Read a command's stderr up to the line with these words, where it then waits; its end fails the test."""
     alarm = threading.Timer(timeout_s, process.kill)
     alarm.start()
@@ -173,7 +179,8 @@ def write_calls(run: Path, lines: Iterable[bytes | dict[str, Any]]) -> None:
     place, raws = START, []
     for line in lines:
         decoded = line if isinstance(line, dict) else json.loads(line)
-        body = json.dumps({name: value for name, value in decoded.items() if name != "seal"}).encode()
+        plain = {name: value for name, value in decoded.items() if name != "seal"}
+        body = json.dumps(plain, separators=(",", ":")).encode()
         raw, place = sealed(body, place)
         raws.append(raw + b"\n")
     (run / CALLS).write_bytes(b"".join(raws))

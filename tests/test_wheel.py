@@ -72,6 +72,10 @@ _NOT_RUN = {
     "proverbench rehearse": "likewise",
     "proverbench data fetch": "goes to the network",
     "proverbench data import": "reads other people's files",
+    "proverbench study": "needs a completed study file; tests/cli/test_init.py runs the one of init",
+    "studies/": "likewise",
+    "proverbench protocol check": "reads a file of one's own",
+    "proverbench data split": "likewise",
     "--follow": "watches until it is stopped",
     "--labels": "needs labels that people gave",
     "--invalid": "needs invalid replies",
@@ -83,6 +87,9 @@ _STANDS_FOR = {
     r"verifier/ID/": "verifier/{first}/",
     r"http://127\.0\.0\.1:8000/v1": "{url}",
     r"--data data/": "--data mine/data/",
+    r"runs/PILOT": "runs/NAME",
+    r"runs/ONE": "runs/A",
+    r"runs/OTHER": "runs/B",
     r"--choose 40": "--choose 4",
     r" … ": " --data shipped:proverbench --config config.toml --verifier-repeats 1 ",
 }
@@ -139,8 +146,8 @@ def test_every_command_of_help_and_readme_runs_in_an_empty_folder(installed, ser
     lines = _to_run()
     assert len(lines) > 20
     write_config(tmp_path / "config.toml", server.base_url)
-    few = ["--data", "shipped:proverbench", "--config", "config.toml", "--limit", "4"]
-    for name, options in {"NAME": ["--samples", "2"], "A": [], "B": ["--no-use-reference-solution"]}.items():
+    few = ["--data", "shipped:proverbench", "--config", "config.toml", "--limit", "4", "--samples", "2"]
+    for name, options in {"NAME": [], "A": [], "B": ["--no-use-reference-solution"]}.items():
         made = _run(
             installed, installed / "proverbench", "run", *few, *options, "--verifier-repeats", "3",
             "--output", f"pristine/{name}", cwd=tmp_path,

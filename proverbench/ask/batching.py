@@ -15,14 +15,21 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import ExitStack, aclosing, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
 
 from proverbench.ask.sampling import Job
 from proverbench.concurrency import Ready
 from proverbench.endpoints.audit import Remarks
 from proverbench.endpoints.base import CONNECT_ATTEMPTS, Answered, ConnectError, Outcome, Reply, Unanswered
-from proverbench.endpoints.batch import CANCELLED, EXPIRED, BatchClient, BatchState, UnknownBatchError
+from proverbench.endpoints.batch import (
+    CANCELLED,
+    EXPIRED,
+    BatchClient,
+    BatchState,
+    UnknownBatchError,
+    UploadError,
+)
 from proverbench.endpoints.retry import wait_s
 from proverbench.errors import (
     CallFailedError,
@@ -49,7 +56,14 @@ LONGEST_LOOK_S = 120.0
 LOST_AFTER = 30
 """Failed looks in a row after which the provider is taken to be out of reach: about an hour."""
 SETTLE_S = 10.0
-"""A batch that an interrupted submission may have made is looked for twice, so long apart."""
+"""Between the first two searches for a batch that an interrupted submission may have made; then it grows by half."""
+SEARCHES = 8
+"""So often it is looked for, over more than five minutes, for a provider's list may lag behind."""
+SEARCHES_LATER = 2
+"""So often where the submission is older than :data:`SETTLED`."""
+SETTLED = timedelta(hours=1)
+LOOKS_AGAIN = 7
+"""Looks, over about four minutes, that a batch is given that is not known yet, or over without all of its results."""
 
 _TOLD_AFTER = 2
 """Failures in a row after which the user is told what is waited for."""
@@ -190,20 +204,25 @@ class Batches:
                 if number in held:
                     yield Ready(result(number)) if done else self.stage.job(number)
 
-    async def cancel(self) -> None:
+    async def cancel(self, *, give_up: bool) -> None:
         """Have the provider stop every open batch, all at once, and save what they did until then.
+
+        Args:
+            give_up: Whether batches that the provider does not know are given up.
 
         Raises:
             EndpointError, JournalError: What kept it from that; what was saved is saved.
         """
-        ended = await asyncio.gather(*map(self._cancel, self.open_ones), return_exceptions=True)
+        ended = await asyncio.gather(
+            *(self._cancel(batch, give_up) for batch in self.open_ones), return_exceptions=True
+        )
         faults = [fault for fault in ended if fault is not None]
         for fault in faults[1:]:
             self.stage.tell(f"{self.stage.role}: {fault}")
         if faults:
             raise faults[0]
 
-    async def _cancel(self, batch: OpenBatch) -> None:
+    async def _cancel(self, batch: OpenBatch, give_up: bool) -> None:
         try:
             state = await self._recover(batch)
             if state is None:
@@ -213,8 +232,10 @@ class Batches:
                 self.stage.tell(f"{self._name(batch)}: being cancelled; what it did is saved once it stops")
             await self._see_through(batch, state)
         except UnknownBatchError as exc:
+            if not give_up:
+                raise self._not_known(exc) from None
             await self._note("cancelled", batch, message=str(exc))
-            self.stage.tell(f"{self._name(batch)} is not known to the provider any more: given up")
+            self.stage.tell(f"{self._name(batch)} is not known to the provider: given up; its calls may be paid twice")
         except _LeavingError:
             return
 
@@ -259,7 +280,7 @@ class Batches:
                 if faults:
                     raise faults[0]
         except UnknownBatchError as exc:
-            stage.fail(self._given_up(exc))
+            stage.fail(self._not_known(exc))
         except (EndpointError, JournalError) as exc:
             stage.fail(exc)
         except _LeavingError:
@@ -323,7 +344,7 @@ class Batches:
                 return state
             except TransientError as exc:
                 attempt += 1
-                doubtful = doubtful or not isinstance(exc, ConnectError)
+                doubtful = doubtful or not isinstance(exc, ConnectError | UploadError)
                 given_up = attempt > self.client.max_retries or self._is_nowhere(exc, attempt)
                 if given_up or await self._pause(wait_s(attempt, exc.retry_after_s, self.rng)):
                     if not doubtful:
@@ -347,14 +368,17 @@ class Batches:
         key = self.stage.session.sources.plan.key
         names = {custom_id(batch.id, key(self.stage.role, number).text) for number in batch.numbers}
         since = datetime.fromisoformat(batch.since)
+        most = SEARCHES if datetime.now(UTC) - since < SETTLED else SEARCHES_LATER
         looked, wait = 0, SETTLE_S
         while True:
             found = await self._patiently(self.client.find, batch.id, names, since, self._remotes)
             if found.state is not None:
                 return found.state
             looked += 1
-            if looked >= 2 and not found.undecided:
+            if looked >= most and not found.undecided:
                 return None
+            if looked == 2 and not found.undecided:
+                self.stage.tell(f"{self.stage.role}: whether a batch has arrived is not certain; looking for it")
             if found.undecided and looked == 2:
                 self.stage.tell(
                     f"{self.stage.role}: a submission was interrupted; whether it arrived will be known when "
@@ -400,7 +424,7 @@ class Batches:
             counts[batch.id] = (len(batch.numbers), state.done)
             if state.status == "failed":
                 return await self._refused(batch, state)
-            failed = await self._patiently(self._collect, batch, state)
+            state, failed = await self._collect_all(batch, state)
             return await self._settle(batch, state, failed, cancelled_before=cancelled_before)
         except _LeavingError:
             return _Over()
@@ -419,23 +443,44 @@ class Batches:
             kind="batch_failed",
         )
 
-    async def _collect(self, batch: OpenBatch, state: BatchState) -> dict[int, EndpointError]:
+    async def _collect_all(self, batch: OpenBatch, state: BatchState) -> tuple[BatchState, dict[int, EndpointError]]:
         """Save the answers of a batch that is over; what came of its other calls is returned.
+
+        Results may come later than the end, and a download may end early as if that were all: what is then missing is
+        looked for again before it is paid again.
+        """
+        wait = FIRST_LOOK_S
+        for looked in range(1, LOOKS_AGAIN + 1):
+            failed, n_results = await self._patiently(self._collect, batch, state)
+            lacking = state.n_results(len(batch.numbers)) - n_results
+            if lacking <= 0:
+                break
+            if looked == _TOLD_AFTER:
+                self.stage.tell(f"{self._name(batch)} is over, but {lacking:,} results are missing; looking again")
+            if looked < LOOKS_AGAIN:
+                if await self._pause(wait):
+                    raise _LeavingError
+                wait *= 2
+                state = await self._patiently(self.client.look, state.remote)
+        return state, failed
+
+    async def _collect(self, batch: OpenBatch, state: BatchState) -> tuple[dict[int, EndpointError], int]:
+        """Save what answers there are; returns what came of other calls, and how many calls are mentioned at all.
 
         It may be done again from the start: an answer that is saved is passed over.
         """
         stage, plan = self.stage, self.stage.session.sources.plan
-        numbers = {
-            custom_id(batch.id, plan.key(stage.role, number).text): number
-            for number in batch.numbers
-            if not self._is_answered(number)
-        }
+        numbers = {custom_id(batch.id, plan.key(stage.role, number).text): number for number in batch.numbers}
+        mentioned: set[int] = set()
         failed: dict[int, EndpointError] = {}
         async with aclosing(self.client.results(state, stage.role)) as results:
             async for result in results:
                 number = numbers.get(result.custom_id)
-                if number is None or self._is_answered(number):
-                    continue  # saved already, come twice, or none of ours
+                if number is None:
+                    continue  # none of ours
+                mentioned.add(number)
+                if self._is_answered(number):
+                    continue  # saved already, or come twice
                 if isinstance(result.outcome, Reply):
                     failed.pop(number, None)
                     attempts = self._attempts[number] + 1
@@ -444,7 +489,8 @@ class Batches:
                     self._remarks.see(stage.role, len(job.request.prompt), result.outcome)
                 else:
                     failed[number] = result.outcome
-        return failed
+        answered = {number for number in batch.numbers if self._is_answered(number)}
+        return failed, len(mentioned | answered)
 
     async def _settle(
         self, batch: OpenBatch, state: BatchState, failed: dict[int, EndpointError], *, cancelled_before: bool
@@ -485,10 +531,11 @@ class Batches:
 
     # --- small things
 
-    def _given_up(self, exc: UnknownBatchError) -> FatalEndpointError:
+    def _not_known(self, exc: UnknownBatchError) -> FatalEndpointError:
+        # Nothing that leads to a second submission is offered here: the batch may well be going on.
         return FatalEndpointError(
-            f"endpoint {self.client.name!r}: {exc}. Was it submitted to another server or account? --cancel-batches "
-            "gives up what is not known any more; its calls are then asked again",
+            f"endpoint {self.client.name!r}: {exc}. Was it submitted to another server or account? Resume with the "
+            "base_url and key of then, or later; docs/batch.md says what can be done where it is lost",
             kind=exc.kind,
             status=exc.status,
         )
@@ -522,13 +569,22 @@ class Batches:
     async def _patiently(self, work: Callable[..., Awaitable[T]], *arguments: object) -> T:
         """Do something that may be done again, for as long as an outage may last; the batch does not suffer from it.
 
+        What is not known is waited for too, a while: a new batch, or its results, may be seen late.
+
         Raises:
+            UnknownBatchError: If it stays unknown.
             _LeavingError: If the session should end first.
         """
-        attempt = 0
+        attempt, unknown = 0, 0
         while True:
             try:
                 done = await work(*arguments)
+            except UnknownBatchError as exc:
+                unknown += 1
+                if exc.status != 404 or unknown >= LOOKS_AGAIN:
+                    raise
+                if await self._pause(FIRST_LOOK_S * 2.0 ** (unknown - 1)):
+                    raise _LeavingError from None
             except TransientError as exc:
                 attempt += 1
                 if attempt > LOST_AFTER or self._is_nowhere(exc, attempt):

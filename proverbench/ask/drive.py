@@ -222,8 +222,11 @@ class Driver:
                     self.listener.tick()
                     yield proof
 
-    async def cancel_batches(self) -> None:
+    async def cancel_batches(self, *, give_up: bool = False) -> None:
         """Have the providers stop the batches that earlier sessions left, and keep what they had done.
+
+        Args:
+            give_up: Whether batches that a provider does not know are given up.
 
         Raises:
             ConfigError: If an environment variable is missing.
@@ -232,7 +235,7 @@ class Driver:
             check_environment(self._prepared.config, list(open_batches(self.session.sources)))
         asker = self._begin_asking(LocalExecutor({}))
         with self.listener.asking():
-            await asker.cancel_batches()
+            await asker.cancel_batches(give_up=give_up)
 
     def _begin_asking(self, executor: Executor[A]) -> A:
         session = self.session

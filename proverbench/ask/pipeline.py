@@ -305,11 +305,15 @@ class Pipeline:
         """Wait for no batch any more; they go on at the provider, and a later session collects them."""
         self.leaving.set()
 
-    async def cancel_batches(self) -> None:
-        """Have the providers stop every batch that earlier sessions left, and save what they did."""
+    async def cancel_batches(self, *, give_up: bool = False) -> None:
+        """Have the providers stop every batch that earlier sessions left, and save what they did.
+
+        Args:
+            give_up: Whether batches that a provider does not know are given up.
+        """
         self.stop("batches cancelled")
         stages = [_Stage(self, role, None, batches, polite=False) for role, batches in self._batches.items()]
-        asked = [stage.batches.cancel() for stage in stages if stage.batches is not None]
+        asked = [stage.batches.cancel(give_up=give_up) for stage in stages if stage.batches is not None]
         for fault in await asyncio.gather(*asked, return_exceptions=True):
             if isinstance(fault, EndpointError | JournalError):
                 self.fail(fault)

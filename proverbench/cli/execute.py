@@ -40,11 +40,14 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
     """
     output, resume, again = given.pop("output"), given.pop("resume"), given.pop("again")
     final, dry_run, cancel = given.pop("final"), given.pop("dry_run"), given.pop("cancel_batches")
-    spread, accepts_loss = given.pop("executor") == "ray", given.pop("accept_loss")
+    spread, ray_address, accepts_loss = (
+        given.pop("executor") == "ray",
+        given.pop("ray_address"),
+        given.pop("accept_loss"),
+    )
     chosen = {role: path for role, path in prompts.items() if path is not None}
-    named, asked = given.pop("prompt_set"), benchmark_of(task).asked(meta=given.get("meta", False), given=False)
-    if named != "own" and resume is not None:
-        raise ConfigError("--prompts cannot be given with --resume: the run keeps its prompts")
+    named = _prompt_set(given, resume)
+    asked = benchmark_of(task).asked(meta=given.get("meta", False), given=False)
     options = Options(
         prompts=prompt_set(named, [role for role in asked if role not in chosen]) | chosen,
         published_prompts=named == PUBLISHED and not chosen,
@@ -62,6 +65,8 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
         raise ConfigError("--cancel-batches stops the batches of a saved run, so it needs --resume DIR")
     if cancel and final:
         raise ConfigError("--cancel-batches and --final are two steps; cancel first")
+    if ray_address is not None and not spread:
+        raise ConfigError("--ray-address names a Ray cluster, so it needs --executor ray")
     if output is not None:
         refuse_taken(output)
     if accepts_loss and resume is not None:
@@ -81,9 +86,16 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
         say(f"note: {note}")
     from proverbench.cli.session import Execution  # loads what calls models, which a dry run can do without
 
-    execution = Execution(prepared, resume=resume, output=output, spread=spread)
+    execution = Execution(prepared, resume=resume, output=output, spread=spread, ray_address=ray_address)
     del prepared  # the driver gives the rows up once they are in the run's folder
-    return execution.main(final=final, cancel=cancel)
+    return execution.main(final=final, cancel=cancel, give_up=accepts_loss)
+
+
+def _prompt_set(given: dict[str, Any], resume: Path | None) -> str:
+    named: str = given.pop("prompt_set")
+    if named != "own" and resume is not None:
+        raise ConfigError("--prompts cannot be given with --resume: the run keeps its prompts")
+    return named
 
 
 def _beside_others(prepared: PreparedRun, resume: Path | None, parent: Path) -> Iterator[str]:

@@ -11,6 +11,7 @@ from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
 from proverbench.cli.streams import echo_json
 
 if TYPE_CHECKING:
+    from proverbench.metrics.arrays import JudgmentArrays
     from proverbench.metrics.planning import Components, Design, Prices
     from proverbench.metrics.summaries import Floats
 
@@ -29,6 +30,8 @@ class _Basis(NamedTuple):
     prices: "Prices"
     unit: str | None
     """What prices are in; None where none are known, and designs cost as many judgments and proofs."""
+    pilot: "JudgmentArrays | None" = None
+    """The first pilot."""
 
 
 @click.command(cls=HandlesErrors, name="plan", context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,7 +46,9 @@ class _Basis(NamedTuple):
 @click.option("--precision", type=click.FloatRange(0.01, 50), metavar="POINTS", help="Cheapest way to it.")
 @click.option("--difference", type=click.FloatRange(0.01, 100), metavar="POINTS", help="Cheapest way to show this.")
 @click.option("--power", "wanted", type=click.FloatRange(0.05, 0.999), default=0.8, show_default=True, help="With it.")
-@click.option("--budget", type=click.FloatRange(min=0), metavar="COST", help="The most precise way to spend so much.")
+@click.option("--budget", type=click.FloatRange(min=0), metavar="USD", help="The most precise way to spend so much.")
+@click.option("--labels", type=click.IntRange(min=1), metavar="L", help="So many proofs are to be labelled by people.")
+@click.option("--label-cost", type=click.FloatRange(min=0), default=0.0, help="Of a label, in US dollars.")
 @click.option("--proof-cost", type=click.FloatRange(min=0), help="Of writing a proof, in US dollars.")
 @click.option("--judgment-cost", type=click.FloatRange(min=0), help="Of a judgment, in US dollars.")
 @click.option("--problem-cost", type=click.FloatRange(min=0), default=0.0, help="Of a new problem. [default: none]")
@@ -59,6 +64,8 @@ def command(
     difference: float | None,
     wanted: float,
     budget: float | None,
+    labels: int | None,
+    label_cost: float,
     proof_cost: float | None,
     judgment_cost: float | None,
     problem_cost: float,
@@ -74,51 +81,92 @@ def command(
     The cheapest way to ±2 points:        proverbench plan runs/PILOT --precision 2
     To show a difference of 3 with 80 %:  proverbench plan runs/ONE runs/OTHER --difference 3
     What do 200 dollars buy:              proverbench plan runs/PILOT --budget 200
+    And with 100 proofs labelled:         proverbench plan runs/PILOT --labels 100
     No pilot yet:                         proverbench plan --share 0.4 --icc 0.5
     """
+    from proverbench.cli.plan_shown import show_plan
     from proverbench.errors import UserInputError
 
     if len(pilots) > 2:
         raise UserInputError("plan takes one pilot, or two for their difference")
     if not pilots and share is None:
         raise UserInputError("give a pilot run, or --share (and --icc) to assume: proverbench plan --share 0.4")
-    costs = (problem_cost, proof_cost, judgment_cost)
+    costs = _Costs(problem_cost, proof_cost, judgment_cost, (labels or 0) * label_cost)
     basis = _from_pilots(pilots, correlation, repeats, costs) if pilots else _from_assumptions(
         share or 0.0, icc, correlation, repeats or 8, costs
     )  # fmt: skip
     if difference is not None and basis.difference is None:
         raise UserInputError("--difference needs two pilots, or --correlation of the two runs' problems (0.8, say)")
+    if budget is not None and basis.unit != "USD":
+        raise UserInputError(
+            f"--budget {budget:g} is in US dollars, and what a call costs is not known: give --proof-cost and "
+            "--judgment-cost, or state prices in the config of a pilot ([policy.prices], [verifier.prices])"
+        )
     found = {
         "basis": basis.said,
         "repeats": basis.prices.repeats,
         "unit": basis.unit,
-        "components": {"share": basis.score.share, "between": basis.score.between, "within": basis.score.within},
-        "designs": _designs(basis, most),
-        "answers": _answers(basis, most, precision=precision, difference=difference, wanted=wanted, budget=budget),
+        "components": _parts(basis.score, basis.prices),
+        "difference_components": None if basis.difference is None else _parts(basis.difference, basis.prices),
+        "judgment_components": _judgment_parts(basis),
+        "score_by_repeats": _by_repeats(basis.pilot),
+        "labels": None if labels is None else _label_parts(basis, labels),
+        "designs": _designs(basis, most, labels),
+        "answers": _answers(
+            basis, most, labels, precision=precision, difference=difference, wanted=wanted, budget=budget
+        ),
     }
     if as_json:
         echo_json(found)
     else:
-        _show(found)
+        show_plan(found)
     return EXIT_COMPLETE
 
 
-def _from_assumptions(
-    share: float, icc: float, correlation: float | None, repeats: int, costs: tuple[float, float | None, float | None]
-) -> _Basis:
+class _Costs(NamedTuple):
+    """What was stated, in US dollars."""
+
+    problem: float
+    proof: float | None
+    judgment: float | None
+    labels: float
+    """Of all labels."""
+
+    def prices(
+        self, repeats: int, per_proof: float | None = None, per_judgment: float | None = None
+    ) -> "Prices | None":
+        """In US dollars, with a pilot's for what is not stated; None where nothing is known.
+
+        Raises:
+            UserInputError: If only one of the two is.
+        """
+        from proverbench.errors import UserInputError
+        from proverbench.metrics.planning import Prices
+
+        proof = per_proof if self.proof is None else self.proof
+        judgment = per_judgment if self.judgment is None else self.judgment
+        if proof is None and judgment is None:
+            if self.problem or self.labels:
+                raise UserInputError("with --problem-cost or --label-cost give --proof-cost and --judgment-cost too")
+            return None
+        if proof is None or judgment is None:
+            lacking = "--proof-cost" if proof is None else "--judgment-cost"
+            raise UserInputError(f"give {lacking} too (0 where it is free): costs in one unit are compared")
+        return Prices(self.problem, proof, judgment, repeats, self.labels)
+
+
+def _from_assumptions(share: float, icc: float, correlation: float | None, repeats: int, costs: _Costs) -> _Basis:
     from proverbench.metrics.planning import Prices, assumed, correlated
 
     score = assumed(share, icc)
-    problem, proof, judgment = costs
-    known = proof is not None or judgment is not None
-    prices = Prices(problem, proof or 0.0, judgment or 0.0, repeats) if known else Prices(problem, 1.0, 1.0, repeats)
+    prices = costs.prices(repeats)
     return _Basis(
         f"assumed: score {share:g}, intraclass correlation {icc:g}",
         score,
         None if correlation is None else correlated(score, correlation),
         None,
-        prices,
-        "USD" if known else None,
+        prices or Prices(0.0, 1.0, 1.0, repeats),
+        None if prices is None else "USD",
     )
 
 
@@ -126,7 +174,7 @@ def _from_pilots(
     pilots: Sequence[Path],
     correlation: float | None,
     repeats: int | None,
-    costs: tuple[float, float | None, float | None],
+    costs: _Costs,
 ) -> _Basis:
     from proverbench.errors import RunMismatchError
     from proverbench.metrics.comparison import align
@@ -153,25 +201,89 @@ def _from_pilots(
         raise RunMismatchError(f"cannot be planned from: {exc}") from exc
     if difference is None and correlation is not None:
         difference = correlated(score, correlation)
-    problem, proof, judgment = costs
     cost = call_cost(opened[0].folder)
-    unit = "USD" if proof is not None or judgment is not None else None if cost is None else cost.unit
-    told = (1.0, 1.0) if cost is None or unit is None else (cost.per_proof, cost.per_judgment)
-    prices = Prices(problem, told[0] if proof is None else proof, told[1] if judgment is None else judgment, r)
-    count, samples = values[0].shape
-    said = f"pilot {' and '.join(arrays)}: {count} problems, {samples} samples, score {score.share:.3f}"
-    return _Basis(said, score, difference, values[0], prices, unit)
+    dollars = cost is not None and cost.unit == "USD"
+    stated = costs.prices(r, cost.per_proof, cost.per_judgment) if dollars and cost else costs.prices(r)
+    unknown = Prices(0.0, 1.0, 1.0, r) if cost is None else Prices(0.0, cost.per_proof, cost.per_judgment, r)
+    unit = "USD" if stated is not None else None if cost is None else cost.unit
+    said = _said(list(arrays), values, difference if len(values) == 2 else None)
+    return _Basis(said, score, difference, values[0], stated or unknown, unit, next(iter(arrays.values())))
 
 
-def _designs(basis: _Basis, most: int) -> list[dict[str, Any]]:
+def _said(names: list[str], values: "Sequence[Floats]", difference: "Components | None") -> str:
+    """What the pilots were and found."""
+    count = values[0].shape[0]
+    runs = [
+        f"{name} ({part.shape[1]} samples, score {part.mean():.3f})" for name, part in zip(names, values, strict=True)
+    ]
+    gap = "" if difference is None else f", difference {difference.share:+.3f}"
+    return f"{'pilots' if len(runs) > 1 else 'pilot'} {' and '.join(runs)}, {count} problems{gap}"
+
+
+def _parts(found: "Components", prices: "Prices") -> dict[str, Any]:
+    """The components of a score or a difference, and the S that buys most where problems cost something."""
+    from proverbench.metrics.planning import best_samples
+
+    best = best_samples(found, prices) if prices.problem > 0 else None
+    return {"share": found.share, "between": found.between, "within": found.within, "best_samples": best}
+
+
+def _judgment_parts(basis: _Basis) -> dict[str, Any] | None:
+    """The components of the share of single judgments that accept; None where the pilot cannot tell them apart."""
+    from proverbench.metrics.planning import judgment_components
+
+    pilot = basis.pilot
+    if pilot is None or pilot.repeats < 2:
+        return None
+    found = judgment_components(pilot.accepts.reshape(-1, pilot.samples).astype(float), pilot.repeats)
+    samples, repeats = found.best(basis.prices)
+    best = {"best_samples": samples, "best_repeats": repeats} if basis.prices.problem > 0 else {}
+    return {"problem": found.problem, "sample": found.sample, "judgment": found.judgment, **best}
+
+
+def _by_repeats(pilot: "JudgmentArrays | None") -> list[dict[str, Any]] | None:
+    """The score to expect of every number of judgments that the pilot has: R is part of what the score is."""
+    from proverbench.metrics.inference import six
+    from proverbench.metrics.subsets import subset_probability
+
+    if pilot is None:
+        return None
+    every = range(1, pilot.repeats + 1)
+    return [
+        {"repeats": r, "score": six(float(subset_probability(pilot.repeats, r, r)[pilot.accepts].mean()))}
+        for r in every
+    ]
+
+
+def _label_parts(basis: _Basis, labels: int) -> dict[str, Any]:
+    """Which proofs would be labelled, and the variance that estimating from them adds at the most."""
+    from proverbench.metrics.inference import six
+    from proverbench.metrics.planning import added_by_labels
+    from proverbench.metrics.strata import NAMES, allocate, strata_of
+
+    pilot = basis.pilot
+    if pilot is None:
+        judged, shares = 1.0, [1 - basis.score.share, 0.0, basis.score.share]
+    else:
+        stratum = strata_of(pilot.accepts, pilot.repeats)[pilot.generated]
+        judged = float(pilot.generated.mean())
+        shares = [float((stratum == k).mean()) if len(stratum) else 0.0 for k in range(len(NAMES))]
+    counts = allocate([round(1e6 * share) for share in shares], labels)
+    given = [(share, count) for share, count in zip(shares, counts, strict=True) if share > 0]
+    added = judged**2 * added_by_labels([w for w, _ in given], [(0, 0)] * len(given), [n for _, n in given])
+    strata = [{"stratum": k, "share": six(w), "labels": n} for k, w, n in zip(NAMES, shares, counts, strict=True) if w]
+    return {"count": labels, "strata": strata, "added_variance": added}
+
+
+def _designs(basis: _Basis, most: int, labels: int | None) -> list[dict[str, Any]]:
     """What some designs give: a fifth, half and all of the problems, one to sixteen samples."""
     from proverbench.metrics.planning import Design
 
     counts = dict.fromkeys(max(2, round(most * part)) for part in (0.2, 0.5, 1))
-    return [_row(basis, Design(problems, samples)) for problems in counts for samples in (1, 2, 4, 8, 16)]
+    return [_row(basis, Design(problems, samples), labels) for problems in counts for samples in (1, 2, 4, 8, 16)]
 
 
-def _row(basis: _Basis, design: "Design") -> dict[str, Any]:
+def _row(basis: _Basis, design: "Design", labels: int | None) -> dict[str, Any]:
     from proverbench.metrics.inference import six
     from proverbench.metrics.planning import detectable, jackknife_range
 
@@ -182,6 +294,9 @@ def _row(basis: _Basis, design: "Design") -> dict[str, Any]:
         row["width_range"] = [six(end) for end in jackknife_range(basis.values, lambda found: found.width(n, s))]
     if basis.difference is not None:
         row["detectable"] = six(detectable(basis.difference, n, s))
+    if labels is not None:
+        found = basis.score.with_noise(_label_parts(basis, labels)["added_variance"])
+        row["labelled_low"], row["labelled_high"] = (six(end) for end in found.ends(n, s))
     row["cost"] = six(basis.prices.of(n, s))
     return row
 
@@ -189,72 +304,34 @@ def _row(basis: _Basis, design: "Design") -> dict[str, Any]:
 def _answers(
     basis: _Basis,
     most: int,
+    labels: int | None,
     *,
     precision: float | None,
     difference: float | None,
     wanted: float,
     budget: float | None,
 ) -> list[dict[str, Any]]:
-    from proverbench.metrics.planning import affordable, cheapest, power
+    from proverbench.metrics.planning import MOST_SAMPLES, affordable, cheapest, power
 
     found: list[dict[str, Any]] = []
 
-    def answer(question: str, design: "Design | None") -> None:
-        found.append({"question": question, "design": None if design is None else _row(basis, design)})
+    def answer(question: str, design: "Design | None", reason: str) -> None:
+        row = None if design is None else _row(basis, design, labels)
+        found.append({"question": question, "design": row, "reason": reason if design is None else None})
+
+    few = f"not even all {most} problems with {MOST_SAMPLES} samples reach it; more problems are needed"
 
     if precision is not None:
         width = 2 * precision / 100
         aim = cheapest(lambda n, s: basis.score.width(n, s) <= width, basis.prices, most)
-        answer(f"the cheapest way to ±{precision:g} points", aim)
+        answer(f"the cheapest way to ±{precision:g} points", aim, few)
     if difference is not None and basis.difference is not None:
         gap = basis.difference
         aim = cheapest(lambda n, s: power(gap, difference / 100, n, s) >= wanted, basis.prices, most)
-        answer(f"the cheapest way to show {difference:g} points with a power of {wanted:.0%}, for each run", aim)
+        answer(f"the cheapest way to show {difference:g} points with a power of {wanted:.0%}, for each run", aim, few)
     if budget is not None:
         designs = affordable(basis.prices, budget, most)
         aim = min(designs, key=lambda d: basis.score.variance(d.problems, d.samples), default=None)
-        answer(f"the most precise way to spend {budget:g} {basis.unit or 'calls'}", aim)
+        least = f"two problems with one sample already cost {basis.prices.of(2, 1):,.2f} US dollars"
+        answer(f"the most precise way to spend {budget:g} US dollars", aim, least)
     return found
-
-
-def _show(found: dict[str, Any]) -> None:
-    from proverbench.cli.tables import console, number, plain, show, table
-
-    out = console()
-    out.print(plain(f"{found['basis']}; R = {found['repeats']}"), style="bold")
-    parts = found["components"]
-    total = parts["between"] + parts["within"]
-    alike = parts["between"] / total if total else 0.0
-    out.print(f"Problems make {alike:.0%} of the variance of a proof's score; more samples cannot reduce that part.")
-    out.print()
-    unit = {"USD": "US dollars", "tokens": "tokens", None: "calls"}[found["unit"]]
-    has_range = any("width_range" in row for row in found["designs"])
-    has_gap = any("detectable" in row for row in found["designs"])
-    columns = ["problems", "samples", "95 % interval", "width", *(["likely width"] if has_range else [])]
-    columns += [*(["shown at 80 %"] if has_gap else []), unit]
-    shown = table("What to expect", *columns)
-
-    def cells(row: dict[str, Any]) -> list[str]:
-        likely = row.get("width_range")
-        return [
-            str(row["problems"]),
-            str(row["samples"]),
-            f"{number(row['low'])} to {number(row['high'])}",
-            number(row["width"]),
-            *([f"{number(likely[0])} to {number(likely[1])}" if likely else ""] if has_range else []),
-            *([number(row["detectable"])] if has_gap else []),
-            f"{row['cost']:,.2f}" if found["unit"] == "USD" else f"{row['cost']:,.0f}",
-        ]
-
-    for row in found["designs"]:
-        shown.add_row(*cells(row))
-    show(out, shown)
-    for answer in found["answers"]:
-        row = answer["design"]
-        out.print(plain(f"{answer['question'][0].upper()}{answer['question'][1:]}:"))
-        if row is None:
-            out.print("  none: not even all problems with 64 samples; more problems are needed")
-            continue
-        cost = f"{row['cost']:,.2f}" if found["unit"] == "USD" else f"{row['cost']:,.0f}"
-        reach = f"{number(row['low'])} to {number(row['high'])}"
-        out.print(f"  {row['problems']} problems × {row['samples']} samples: {cost} {unit}, 95 % interval {reach}")

@@ -78,7 +78,8 @@ def shared_options(*, data: str, shipped: str, repeats: int, reference_shown: bo
         click.option(
             "--accept-loss",
             is_flag=True,
-            help="With --resume: go on without what calls.jsonl has lost, and write that down.",
+            help="With --resume: go on without what calls.jsonl has lost, and write that down; with --cancel-batches: "
+            "without batches that the provider does not know.",
         ),
         click.option("--final", is_flag=True, help="With --resume: count what is unanswered as zero; calls nothing."),
         click.option(
@@ -108,6 +109,11 @@ def shared_options(*, data: str, shipped: str, repeats: int, reference_shown: bo
             default="local",
             show_default=True,
             help="Where calls are made: in this process, or on a Ray cluster (docs/many-machines.md).",
+        ),
+        click.option(
+            "--ray-address",
+            metavar="HOST:PORT",
+            help="The Ray cluster to join. [default: RAY_ADDRESS; without it, one is started on this machine alone]",
         ),
         click.option(
             "--batch",

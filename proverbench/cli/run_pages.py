@@ -23,7 +23,7 @@ from proverbench.cli.pages import (
     section,
 )
 from proverbench.metrics.registry import unit_note
-from proverbench.metrics.shown import footnotes, shown_interval
+from proverbench.metrics.shown import shown_interval, split_footnotes
 from proverbench.protocols.fields import decode_field, error_items
 from proverbench.protocols.protocol import Protocol
 from proverbench.records import (
@@ -112,7 +112,7 @@ def scores(summary: Summary, columns: int) -> list[str]:
         lines.append(name.ljust(label) + cell.ljust(wide) + "".join(part.rjust(9) for part in rest))
     if units := unit_note(names):
         lines += flowing(f"Not shares: {units}.", columns)
-    for note in footnotes((shown["all"].intervals or {}).items()):
+    for note in split_footnotes({"all": shown["all"].intervals}):
         lines += flowing(note, columns)
     if not summary.splits["all"].selected_rows:
         lines.append("this shard has no problems: there is nothing to ask or to score")

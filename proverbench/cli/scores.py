@@ -2,18 +2,22 @@
 
 from collections.abc import Container, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import msgspec
+from rich.table import Table
 
 from proverbench.benchmark import benchmark_of
 from proverbench.cli.streams import OutputError, discard_unwritten, say
+from proverbench.cli.tables import ValueCell, fits, table, with_ends
+from proverbench.cli.tables import console as console_for_results
 from proverbench.metrics.registry import unit_note
-from proverbench.metrics.shown import footnotes
+from proverbench.metrics.shown import split_footnotes
 from proverbench.records import SplitSummary, Summary
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from proverbench.cli.tables import ValueCell
+from proverbench.run.folder import TIMING
+from proverbench.run.provenance import provenance_words
+from proverbench.run.remarks import remarks
+from proverbench.run.sources import read_manifest
+from proverbench.spending.money import used
 
 
 def print_scores(summary: Summary, path: Path) -> bool:
@@ -33,16 +37,6 @@ def print_scores(summary: Summary, path: Path) -> bool:
 
 
 def _print(summary: Summary, path: Path) -> None:
-    import msgspec
-
-    from proverbench.cli.tables import console as console_for_results
-    from proverbench.cli.tables import fits
-    from proverbench.run.folder import TIMING
-    from proverbench.run.provenance import provenance_words
-    from proverbench.run.remarks import remarks
-    from proverbench.run.sources import read_manifest
-    from proverbench.spending.money import used
-
     console, manifest = console_for_results(), read_manifest(path)
     shown = {name: split for name, split in summary.splits.items() if split.selected_rows or name == "all"}
     console.print(f"{benchmark_of(summary.task).name}  (shares from 0 to 1, [95 % interval])", style="italic")
@@ -62,7 +56,7 @@ def _print(summary: Summary, path: Path) -> None:
     elif any(split.metrics is None for split in shown.values()):
         console.print("A split has scores only when all its records are complete.")
     explained = {"all": shown["all"]} if narrow else shown
-    for footnote in footnotes(pair for split in explained.values() for pair in (split.intervals or {}).items()):
+    for footnote in split_footnotes({name: split.intervals for name, split in explained.items()}):
         console.print(footnote)
     for role, reasons in summary.invalid.items():
         if reasons:
@@ -76,9 +70,7 @@ def _print(summary: Summary, path: Path) -> None:
     console.print(f"saved in {path}: summary.json, records.jsonl, calls.jsonl, timing.json", soft_wrap=True)
 
 
-def _table(splits: Mapping[str, SplitSummary], *, with_intervals: Container[str]) -> "Table":
-    from proverbench.cli.tables import table
-
+def _table(splits: Mapping[str, SplitSummary], *, with_intervals: Container[str]) -> Table:
     made = table("", "", *splits)
     made.title = None
     made.add_row("records", *(f"{split.completed_records}/{split.expected_records}" for split in splits.values()))
@@ -87,9 +79,7 @@ def _table(splits: Mapping[str, SplitSummary], *, with_intervals: Container[str]
     return made
 
 
-def _cell(split: SplitSummary, metric: str, with_interval: bool) -> "str | ValueCell":
-    from proverbench.cli.tables import with_ends
-
+def _cell(split: SplitSummary, metric: str, with_interval: bool) -> str | ValueCell:
     if split.metrics is None:
         return "incomplete"
     value = split.metrics.get(metric)

@@ -6,6 +6,7 @@ import shlex
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
+from functools import partial
 from pathlib import Path
 
 from proverbench.ask.drive import Driver, Listener
@@ -78,23 +79,33 @@ class Execution:
         resume: Its folder, if it is there already.
         output: The folder of a new one; None for one under ``runs/``.
         spread: Whether calls are made on a Ray cluster.
+        ray_address: Of the cluster to join, where the command line names it.
     """
 
-    def __init__(self, prepared: PreparedRun, *, resume: Path | None, output: Path | None, spread: bool) -> None:
+    def __init__(
+        self,
+        prepared: PreparedRun,
+        *,
+        resume: Path | None,
+        output: Path | None,
+        spread: bool,
+        ray_address: str | None = None,
+    ) -> None:
         self._listener = Listening()
         self._spread = spread
-        executor = RayExecutor(say) if spread else None
+        executor = RayExecutor(say, ray_address) if spread else None
         self._driver = Driver(
             resume or output, prepared, resume=resume is not None, executor=executor, listener=self._listener
         )
         self._signals = StopSignals(self._on_first_interrupt)
 
-    def main(self, *, final: bool, cancel: bool) -> int:
+    def main(self, *, final: bool, cancel: bool, give_up: bool = False) -> int:
         """Run or resume.
 
         Args:
             final: Whether to close what is unanswered instead of asking.
             cancel: Whether to have its batches stopped instead.
+            give_up: Whether those that the provider does not know are then given up.
 
         Returns:
             The exit code.
@@ -103,12 +114,12 @@ class Execution:
             UserInputError: Bad input; nothing was called, nothing written.
             JournalError: The disk.
         """
-        return asyncio.run(self._run(final=final, cancel=cancel))
+        return asyncio.run(self._run(final=final, cancel=cancel, give_up=give_up))
 
-    async def _run(self, *, final: bool, cancel: bool) -> int:
+    async def _run(self, *, final: bool, cancel: bool, give_up: bool) -> int:
         async with self._driver as driver:
             if cancel:
-                return await self._cancel_batches()
+                return await self._cancel_batches(give_up=give_up)
             if final or not driver.lacks_anything():
                 return self._without_asking(final=final)
             if self._spread:
@@ -144,12 +155,12 @@ class Execution:
             say("nothing is unanswered: there is nothing to close" if final else "nothing is left to ask")
         return self._finish(self._driver.derive(anew=bool(keys)))
 
-    async def _cancel_batches(self) -> int:
+    async def _cancel_batches(self, *, give_up: bool) -> int:
         roles = list(open_batches(self._driver.session.sources))
         if not roles:
             say("no batch of this run is open")
             return self._finish(self._driver.derive())
-        return await self._ask(self._driver.cancel_batches)
+        return await self._ask(partial(self._driver.cancel_batches, give_up=give_up))
 
     async def _ask(self, work: Callable[[], Awaitable[None]]) -> int:
         driver, signals = self._driver, self._signals

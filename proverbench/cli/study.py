@@ -30,7 +30,7 @@ def command(file: Path, output: Path | None, dry_run: bool, shard: str | None, c
     the folder lacks: a new policy or judge, more samples, repeats or rows. FILE is explained in docs/studies.md.
 
     \b
-    Begin:   proverbench study study.toml --init configs/openai.toml    (writes study.toml)
+    Begin:   proverbench study study.toml --init shipped:openai    (writes study.toml)
     Check:   proverbench study study.toml --dry-run
     Ask:     proverbench study study.toml           (the same again after a stop, or when the file has grown)
     Look:    proverbench inspect studies/study

@@ -77,6 +77,10 @@ class BatchState:
         """Whether nothing more will come."""
         return self.status != "going"
 
+    def n_results(self, asked: int) -> int:
+        """How many of the ``asked`` requests its results must mention, now that it is over."""
+        return asked if self.status == "ended" else min(self.done, asked)
+
 
 class BatchResult(NamedTuple):
     """What became of one request of a batch."""
@@ -144,6 +148,7 @@ class BatchClient:
             file: Its lines, from where the file stands.
 
         Raises:
+            ConnectError, UploadError: It has not arrived.
             TransientError: It may or may not have arrived; :meth:`find` tells.
             EndpointError: It was not taken.
         """
@@ -308,6 +313,10 @@ class BatchClient:
             return exc
 
 
+class UploadError(TransientError):
+    """What a batch is made of did not arrive, so no batch was made."""
+
+
 class UnknownBatchError(CallFailedError):
     """The provider knows no such batch, or no batches at all."""
 
@@ -379,16 +388,7 @@ class OpenAIBatches(BatchClient):
         """Upload the file, then create the batch with our id in its metadata."""
         what = "submitting a batch"
         try:
-            uploaded = await self._ask(
-                what,
-                self._client.files.with_raw_response.create(
-                    file=(f"{batch_id}.jsonl", file), purpose="batch", timeout=self._submit_timeout
-                ),
-            )
-            try:
-                file_id = decode(uploaded, _File).id
-            except ValueError:
-                raise self._bad("the description of an uploaded file", uploaded) from None
+            file_id = await self._upload(what, batch_id, file)
             created = await self._ask(
                 what,
                 self._api.create(
@@ -402,6 +402,24 @@ class OpenAIBatches(BatchClient):
         except UnknownBatchError as exc:
             raise self._no_batches(exc) from None
         return self._state(created)
+
+    async def _upload(self, what: str, batch_id: str, file: BinaryIO) -> str:
+        """Send the input file; returns its id."""
+        sent = self._client.files.with_raw_response.create(
+            file=(f"{batch_id}.jsonl", file), purpose="batch", timeout=self._submit_timeout
+        )
+        try:
+            uploaded = await self._ask(what, sent)
+            try:
+                return decode(uploaded, _File).id
+            except ValueError:
+                raise self._bad("the description of an uploaded file", uploaded) from None
+        except ConnectError:
+            raise
+        except TransientError as exc:
+            raise UploadError(
+                str(exc), kind=exc.kind, status=exc.status, retry_after_s=exc.retry_after_s, asked_s=exc.asked_s
+            ) from None
 
     async def find(self, batch_id: str, custom_ids: Collection[str], since: datetime, known: Collection[str]) -> Found:
         """By our id in its metadata."""

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _DESCRIPTORS_KEPT = 64
 """File descriptors left for everything but connections: files of the run, libraries, the terminal."""
+_DESCRIPTORS_SPARE = 24
+"""As many at least beyond those that are open, where the system allows few."""
 
 
 async def open_callers(
@@ -139,7 +141,10 @@ def _within_descriptors(wanted: Mapping[str, int]) -> tuple[dict[str, int], str 
     allowed = _allowed_descriptors(needed)
     if allowed >= needed:
         return dict(wanted), None
-    share = max(1, allowed - _DESCRIPTORS_KEPT) / sum(wanted.values())
+    kept = _DESCRIPTORS_KEPT
+    if allowed < 2 * kept:  # too few for a round number
+        kept = min(kept, len(os.listdir("/dev/fd")) + _DESCRIPTORS_SPARE)
+    share = max(1, allowed - kept) / sum(wanted.values())
     lowered = {name: max(1, int(n * share)) for name, n in wanted.items()}
     return lowered, (
         f"the system allows {allowed} open files (ulimit -n), so at most {sum(lowered.values())} calls are in flight "

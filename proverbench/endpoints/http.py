@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from proverbench.concurrency import Turns
+from proverbench.endpoints import bodies
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.audit import broken_off
 from proverbench.endpoints.base import Reply, Request
@@ -28,8 +29,6 @@ _IDLE_S = 600.0
 _TOKENS_PER_S = 128_000 / 3600
 """A slow model; with it both SDKs reckon how long an answer of a given length may take."""
 
-MAX_REPLY_BYTES = 256 * 1024 * 1024
-"""Of one reply, unpacked. The longest answers of any model are a few megabytes; no server may fill the memory."""
 _MAX_ERROR_BYTES = 1024 * 1024
 """Of an error's body; the rest is not read."""
 _DEEPEST_USAGE = 8
@@ -109,20 +108,6 @@ def cut() -> TransientError:
     return TransientError("the stream was cut before its end", kind="stream_cut", status=200)
 
 
-async def _bounded(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The pieces of a body, as long as they are not too many.
-
-    Raises:
-        CallFailedError: They are. Another attempt would most likely be as long, and be paid for again.
-    """
-    size = 0
-    async for chunk in chunks:
-        size += len(chunk)
-        if size > MAX_REPLY_BYTES:
-            raise CallFailedError(f"the reply is larger than {MAX_REPLY_BYTES // 2**20} MiB", kind="too_large")
-        yield chunk
-
-
 async def _beginning(chunks: AsyncIterator[bytes], most: int) -> bytes:
     """The first bytes of a body, ``most`` or a little more."""
     read: list[bytes] = []
@@ -187,6 +172,7 @@ class HttpEndpoint:
         self._redact = access.redact
         self._on_quota = on_quota
         self._turns = Turns()
+        self._bodies = bodies.Bodies()
         self.marks_cache = True
         """Whether what calls share is marked for the provider's cache, where the kind has such marks."""
         self._transport = Transport(
@@ -278,17 +264,18 @@ class HttpEndpoint:
             if self._on_quota:
                 for quota in quotas(response.headers):
                     self._on_quota(quota)
-            chunks = _bounded(response.content.iter_any())
+            chunks = response.content.iter_any()
             if response.content_type == "text/event-stream":
-                events = iter_events(chunks)
+                events = iter_events(bodies.bounded(chunks, bodies.MAX_STREAM_BYTES))
                 if request.begun is not None:
                     events = _announced(events, request.begun)
                 reply = await self.read_stream(events, wire, heard)
                 return await self._in_turn(lambda: self.cleaned(reply))
-            raw = b"".join([chunk async for chunk in chunks])
-        if raw.startswith((b"data:", b"event:", b": ")):  # a stream that does not say that it is one
-            return self.cleaned(await self.read_stream(iter_events(_once(raw)), wire, heard))
-        return await self._in_turn(lambda: self.cleaned(self.read_reply(raw, wire)))
+            async with AsyncExitStack() as held:
+                raw = await self._bodies.whole(chunks, held)
+                if raw.startswith((b"data:", b"event:", b": ")):  # a stream that does not say that it is one
+                    return self.cleaned(await self.read_stream(iter_events(_once(raw)), wire, heard))
+                return await self._in_turn(lambda: self.cleaned(self.read_reply(raw, wire)))
 
     async def _in_turn(self, read: Callable[[], Reply]) -> Reply:
         """Read a reply that has come in its turn; when the wait is cut short, at once, because it is paid for."""

@@ -200,7 +200,9 @@ def correct_by_labels(run: JudgmentArrays, labels: Mapping[str, bool] | Labelled
             "interval": interval(alone.summary(), lambda human, judged: human * judged),
         }
     else:
-        found["labels_only_reason"] = "the labelled proofs were drawn with unequal probabilities"
+        found["labels_only_reason"] = (
+            "some proofs were likelier to be drawn than others, with unequal but known probabilities"
+        )
     return found
 
 

@@ -6,7 +6,7 @@ plan never trades it.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,10 +30,16 @@ class Components:
     """σ²_P, variance of the problems' own chances."""
     within: float
     """σ²_W, variance of one sample around its problem's chance."""
+    noise: float = 0.0
+    """Variance that no further problem or sample reduces, as of a fixed number of labels."""
 
     def variance(self, problems: float, samples: float) -> float:
         """SE² of the mean over so many problems with so many samples of each."""
-        return self.between / problems + self.within / (problems * samples)
+        return self.between / problems + self.within / (problems * samples) + self.noise
+
+    def with_noise(self, variance: float) -> "Components":
+        """The same, estimated with so much variance more (:func:`added_by_labels`)."""
+        return replace(self, noise=self.noise + variance)
 
     def ends(self, problems: float, samples: float) -> tuple[float, float]:
         """The 95 % interval to expect."""
@@ -58,10 +64,13 @@ class Prices:
     judgment: float
     repeats: int
     """R."""
+    labels: float = 0.0
+    """What all labels cost together, L·c_H; the same whatever the design."""
 
     def of(self, problems: int, samples: int) -> float:
-        """The whole run."""
-        return problems * self.problem + problems * samples * (self.proof + self.repeats * self.judgment)
+        """The whole run, and its labels."""
+        proofs = problems * samples * (self.proof + self.repeats * self.judgment)
+        return self.labels + problems * self.problem + proofs
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +132,8 @@ def detectable(difference: Components, problems: int, samples: int) -> float:
 
 
 def best_samples(found: Components, prices: Prices) -> int:
-    """S that buys most where problems cost something; 1 where they are free, or never differ in their proofs."""
-    proof = prices.proof + prices.repeats * prices.judgment
-    if prices.problem <= 0 or proof <= 0 or found.within <= 0:
-        return 1
-    if found.between <= 0:
-        return MOST_SAMPLES
-    best = math.sqrt(found.within / found.between * prices.problem / proof)
-    return min(MOST_SAMPLES, max(1, round(best)))
+    """S that buys most where problems cost something; 1 where they are free, or their proofs never differ."""
+    return _root(found.within, found.between, prices.problem, prices.proof + prices.repeats * prices.judgment)
 
 
 def cheapest(reached: Callable[[int, int], bool], prices: Prices, most_problems: int) -> Design | None:
@@ -142,19 +145,31 @@ def cheapest(reached: Callable[[int, int], bool], prices: Prices, most_problems:
         most_problems: How many problems there are.
 
     Returns:
-        None where not even :data:`MOST_SAMPLES` samples of all problems reach it.
+        Where problems are free, the fewest samples with which the problems suffice: a further sample of a problem never
+        buys more than a further problem does. None where not even :data:`MOST_SAMPLES` samples of all problems do.
     """
-    found = [Design(n, s) for s in range(1, MOST_SAMPLES + 1) if (n := _fewest(reached, s, most_problems)) is not None]
+    found = (Design(n, s) for s in range(1, MOST_SAMPLES + 1) if (n := _fewest(reached, s, most_problems)) is not None)
+    if prices.problem <= 0:
+        return next(found, None)
     return min(found, key=lambda d: (prices.of(d.problems, d.samples), d.samples), default=None)
 
 
 def affordable(prices: Prices, budget: float, most_problems: int) -> Iterator[Design]:
-    """For each number of samples the most problems that a budget pays for."""
+    """For each number of samples the most problems that a budget pays for.
+
+    Where problems are free, samples grow only while all problems are asked: the last design is the first that leaves
+    some out.
+    """
     for samples in range(1, MOST_SAMPLES + 1):
-        each = prices.of(1, samples)
-        problems = most_problems if each <= 0 else min(most_problems, int(budget / each + 1e-9))
+        each = prices.of(1, samples) - prices.labels
+        left = budget - prices.labels
+        problems = (
+            most_problems if each <= 0 <= left else min(most_problems, int(left / each + 1e-9)) if each > 0 else 0
+        )
         if problems >= 2:
             yield Design(problems, samples)
+        if prices.problem <= 0 and problems < most_problems:
+            return
 
 
 def jackknife_range(values: Floats, statistic: Callable[[Components], float]) -> tuple[float, float]:
@@ -179,6 +194,61 @@ def added_by_labels(shares: Sequence[float], rates: Sequence[tuple[int, int]], l
         rate = (right + 0.5) / (of + 1)
         total += share**2 * rate * (1 - rate) / count if count else share**2 / 4
     return total
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentComponents:
+    """Where the spread of a mean over single judgments comes from."""
+
+    problem: float
+    """σ²_P."""
+    sample: float
+    """σ²_S, of a proof's own chance around its problem's."""
+    judgment: float
+    """σ²_J, of one judgment around its proof's chance."""
+
+    def variance(self, problems: float, samples: float, repeats: float) -> float:
+        """SE² of the mean over N problems, S proofs of each and R judgments of each proof."""
+        proofs = problems * samples
+        return self.problem / problems + self.sample / proofs + self.judgment / (proofs * repeats)
+
+    def best(self, prices: Prices) -> tuple[int, int]:
+        """S and R that buy most for the mean of single judgments; 1 where what they spare is free."""
+        return (
+            _root(self.sample, self.problem, prices.problem, prices.proof),
+            _root(self.judgment, self.sample, prices.proof, prices.judgment),
+        )
+
+
+def judgment_components(accepts: Floats, repeats: int) -> JudgmentComponents:
+    """From how many judgments accepted each proof.
+
+    Args:
+        accepts: Valid acceptances of each proof, shape (C, S), in 0..R.
+        repeats: R, at least 2; so are C and S.
+
+    Raises:
+        ValueError: If there are fewer: then the parts cannot be told apart.
+    """
+    problems, samples = accepts.shape
+    if min(problems, samples, repeats) < 2:
+        raise ValueError("judgments' components need at least two problems, samples and repeats")
+    means = accepts / repeats
+    judgment = float((means * (1 - means)).mean()) * repeats / (repeats - 1)
+    inside = float(means.var(axis=1, ddof=1).mean())
+    between = float(means.mean(axis=1).var(ddof=1))
+    return JudgmentComponents(
+        problem=max(0.0, between - inside / samples), sample=max(0.0, inside - judgment / repeats), judgment=judgment
+    )
+
+
+def _root(inner: float, outer: float, dear: float, cheap: float) -> int:
+    """√(inner/outer · dear/cheap), rounded, in 1..MOST_SAMPLES."""
+    if inner <= 0 or dear <= 0:
+        return 1
+    if outer <= 0 or cheap <= 0:
+        return MOST_SAMPLES
+    return min(MOST_SAMPLES, max(1, round(math.sqrt(inner / outer * dear / cheap))))
 
 
 def _fewest(reached: Callable[[int, int], bool], samples: int, most: int) -> int | None:

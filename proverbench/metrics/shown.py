@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 LITTLE_EVIDENCE = 3
 """An interval that rests on fewer problems says so in a footnote."""
-_NAMED = 3
-"""So many are named there."""
 
 
 class Shown(NamedTuple):
@@ -45,17 +43,39 @@ def named_intervals(result: Any, name: str = "") -> Iterator[tuple[str, Mapping[
 
 
 def footnotes(intervals: Iterable[tuple[str, Mapping[str, Any] | None]]) -> Iterator[str]:
-    """One line about the intervals that rest on few problems, if there are any.
+    """One line about the intervals that rest on few problems, if there are any; all of them are named.
 
     Args:
-        intervals: What each is of, and the interval.
+        intervals: What each is of, and the interval; of one name the one that rests on least counts.
     """
-    least: dict[str, float] = {}
-    for name, interval in intervals:
+    yield from _footnote((name, "", interval) for name, interval in intervals)
+
+
+def split_footnotes(splits: Mapping[str, Mapping[str, Any] | None]) -> Iterator[str]:
+    """The same of several splits, which are named with what they are about.
+
+    Args:
+        splits: By name of a split, its intervals by metric.
+    """
+    yield from _footnote(
+        (name, split, interval) for split, found in splits.items() for name, interval in (found or {}).items()
+    )
+
+
+def _footnote(intervals: Iterable[tuple[str, str, Mapping[str, Any] | None]]) -> Iterator[str]:
+    least: dict[tuple[str, str], float] = {}
+    for name, split, interval in intervals:
         evidence = None if interval is None or interval.get("low") is None else interval.get("evidence")
         if evidence is not None and evidence < LITTLE_EVIDENCE:
-            least[name] = min(evidence, least.get(name, evidence))
-    if least:
-        first = ", ".join(f"{name} on {evidence:.2g}" for name, evidence in list(least.items())[:_NAMED])
-        more = f" and {len(least) - _NAMED} more" if len(least) > _NAMED else ""
-        yield f"Rests on few problems with the rarer outcome: {first}{more}."
+            least[name, split] = min(evidence, least.get((name, split), evidence))
+    by_count: dict[int, dict[str, list[str]]] = {}
+    for (name, split), evidence in least.items():
+        by_count.setdefault(round(evidence), {}).setdefault(name, []).append(split)
+    if by_count:
+        groups = (f"on {count}: {_names(names)}" for count, names in sorted(by_count.items()))
+        yield f"Rests on few problems with the rarer outcome: {'; '.join(groups)}."
+
+
+def _names(found: Mapping[str, list[str]]) -> str:
+    """Metrics, each with its splits if it has any."""
+    return ", ".join(f"{name} ({', '.join(splits)})" if any(splits) else name for name, splits in found.items())

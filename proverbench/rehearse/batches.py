@@ -1,13 +1,15 @@
 """Batches of requests, as OpenAI (files and batches) and Anthropic (message batches) keep them.
 
 A batch does its items one after the other, evenly over its duration, and is brought up to date whenever someone looks
-at it. What may go wrong (results shuffled, missing, errored, twice; expiry; a refused batch) is in
+at it. What may go wrong (results shuffled, missing, errored, twice, late, cut; expiry; a refused batch; a batch that is
+not known or listed yet) is in
 :class:`~proverbench.rehearse.profile.BatchProfile`.
 """
 
 import json
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -53,10 +55,18 @@ class _Batch:
     cancelled: bool = False
     expired: bool = False
     ended_at: float | None = None
+    seen: Counter[str] = field(default_factory=Counter)
+    """How often each kind of lateness was met."""
 
     @property
     def ended(self) -> bool:
         return self.ended_at is not None
+
+    def is_late(self, what: str) -> bool:
+        """Whether something (a count of the profile) is not there yet; each time it is asked for counts."""
+        profile: BatchProfile = self.request["profile"]
+        self.seen[what] += 1
+        return self.seen[what] <= int(getattr(profile, what))
 
     def count(self, state: State) -> int:
         return sum(item.state == state for item in self.items)
@@ -75,6 +85,8 @@ class PlayedBatches:
         self._clock = clock
         self._batches: dict[str, _Batch] = {}
         self._files: dict[str, tuple[str, bytes]] = {}
+        self._results_of: dict[str, _Batch] = {}
+        """Id of a file of results → its batch."""
         self._faulted: set[str] = set()
         self._expired = 0
         self.submitted = 0
@@ -111,7 +123,9 @@ class PlayedBatches:
         Raises:
             LookupError: If there is none.
         """
-        return self._files[file_id][1]
+        content = self._files[file_id][1]
+        of = self._results_of.get(file_id)
+        return content[: len(content) // 2] if of is not None and of.is_late("short_results") else content
 
     def delete_file(self, file_id: str) -> dict[str, Any]:
         """Forget a file.
@@ -186,7 +200,7 @@ class PlayedBatches:
         self._expired += expires
         self._deal_fates(batch, profile)
         self._batches[batch.id] = batch
-        return self.show(batch.id)
+        return self._shown(batch)
 
     def _deal_fates(self, batch: _Batch, profile: BatchProfile) -> None:
         """Choose whom the faults meet: another item each time, so that asking again helps."""
@@ -212,14 +226,20 @@ class PlayedBatches:
             LookupError: If there is none.
         """
         batch = self._batches[batch_id]
+        if batch.is_late("unknown_looks"):
+            raise LookupError(f"{batch_id} is not known yet")
+        return self._shown(batch)
+
+    def _shown(self, batch: _Batch) -> dict[str, Any]:
         self._advance(batch)
         return self._show_anthropic(batch) if batch.protocol == "messages" else self._show_openai(batch)
 
     def listing(self, *, anthropic: bool, after: str | None = None, limit: int = 20) -> dict[str, Any]:
         """One page of the batches, newest first."""
-        ids = [b.id for b in reversed(self._batches.values()) if (b.protocol == "messages") == anthropic]
+        asked = [b for b in reversed(self._batches.values()) if (b.protocol == "messages") == anthropic]
+        ids = [batch.id for batch in asked if not batch.is_late("unlisted")]
         rest = ids[ids.index(after) + 1 :] if after in ids else ids
-        page = [self.show(batch_id) for batch_id in rest[:limit]]
+        page = [self._shown(self._batches[batch_id]) for batch_id in rest[:limit]]
         edges = {"first_id": page[0]["id"] if page else None, "last_id": page[-1]["id"] if page else None}
         return {"object": "list", "data": page, "has_more": len(rest) > limit, **edges}
 
@@ -234,7 +254,7 @@ class PlayedBatches:
         if not batch.ended:
             batch.cancelled = True
             self._end(batch, "canceled")
-        return self.show(batch_id)
+        return self._shown(batch)
 
     def results(self, batch_id: str) -> bytes:
         """The results of a message batch, as JSONL.
@@ -246,10 +266,13 @@ class PlayedBatches:
         self._advance(batch)
         if not batch.ended:
             raise LookupError(f"{batch_id} has not ended")
+        if batch.is_late("late_results"):
+            return b""
         lines = [
             {"custom_id": item.custom_id, "result": _anthropic_result(item)} for item in self._in_result_order(batch)
         ]
-        return _jsonl(lines)
+        found = _jsonl(lines)
+        return found[: len(found) // 2] if batch.is_late("short_results") else found
 
     # --- progress
 
@@ -361,6 +384,8 @@ class PlayedBatches:
 
     def _result_files(self, batch: _Batch) -> tuple[str | None, str | None]:
         """The ids of the output and the error file, written on the first look after the end."""
+        if batch.is_late("late_results"):
+            return None, None
         if "files" not in batch.request:
             good: list[Any] = []
             bad: list[Any] = []
@@ -386,6 +411,7 @@ class PlayedBatches:
                 self.add_file("errors.jsonl", _jsonl(bad))["id"] if bad else None,
             )
         files: tuple[str | None, str | None] = batch.request["files"]
+        self._results_of |= dict.fromkeys(filter(None, files), batch)
         return files
 
 

@@ -115,6 +115,14 @@ class BatchProfile:
     """How many batches expire before one is allowed to end."""
     reject: str | None = None
     """A reason for which the batch fails its validation, or None."""
+    unknown_looks: int = 0
+    """Looks at a new batch, after its creation, that find none yet (404)."""
+    unlisted: int = 0
+    """Lists in which a new batch is still missing."""
+    late_results: int = 0
+    """Looks at which a batch has ended but its results are not there yet."""
+    short_results: int = 0
+    """Downloads of a file of results that end in the middle, as if that were all."""
 
 
 @dataclass(frozen=True, kw_only=True)

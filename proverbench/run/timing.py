@@ -76,14 +76,19 @@ class _Timing:
                 totals["cost_is_at_least"] = spending.cost.at_least
                 totals["cache_saving_usd"] = None if saving is None else significant(saving)
         for session in self._sessions:
-            session["seconds"] = _seconds(session["start"], session["end"])
+            session["seconds"] = seconds_between(session["start"], session["end"])
         seconds = round(sum(session["seconds"] for session in self._sessions), 3)
         return {"seconds": seconds, "roles": self._roles, "sessions": self._sessions}
 
 
-def _seconds(start: str, end: str) -> float:
+def seconds_between(start: str, end: str) -> float:
+    """How long a session took; 0 where the clock was set back meanwhile.
+
+    Raises:
+        JournalError: These are not two UTC times.
+    """
     try:
         between = datetime.fromisoformat(end) - datetime.fromisoformat(start)
     except (ValueError, TypeError) as exc:  # TypeError: only one of them has a time zone
         raise JournalError(f"{CALLS}: a session from {start!r} to {end!r}: these are not two UTC times") from exc
-    return round(between.total_seconds(), 3)
+    return max(0.0, round(between.total_seconds(), 3))

@@ -66,6 +66,23 @@ def study_tables(study: Path, *, split: str = "all") -> dict[str, Any]:
     return found
 
 
+def study_head(study: Path) -> dict[str, Any]:
+    """The same for the page: without paths, and without the names of proofs, which it has already.
+
+    Raises:
+        JournalError: If a run is damaged.
+    """
+    found = study_tables(study)
+    for row in [*found["runs"], *found["calibrations"]]:
+        del row["run"]
+    del found["study"]
+    bare = {
+        policy: [{name: value for name, value in row.items() if name != "keys"} for row in rows]
+        for policy, rows in found["crossed"].items()
+    }
+    return found | {"crossed": bare}
+
+
 def _opened(matrix: Matrix, split: str) -> dict[str, SavedRun]:
     """The complete runs, by name."""
     found = {}

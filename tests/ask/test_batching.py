@@ -284,6 +284,56 @@ class TestFaults:
         assert server.batches.submitted == 2
         compare(command, server)
 
+    @pytest.mark.parametrize(
+        "late",
+        [{"unknown_looks": 3}, {"late_results": 3}, {"short_results": 3}, {"late_results": 2, "short_results": 2}],
+        ids=["not-known-yet", "no-results-yet", "results-end-early", "both"],
+    )
+    def test_what_comes_late_is_looked_for_and_not_paid_again(self, command, inputs, server, late):
+        server.profile = Profile(batch=BatchProfile(**late))
+        ended = command(*PROVER, "--output", "r", "--batch")
+        assert ended.code == 0, ended.err
+        assert server.batches.submitted == 2
+        assert server.stats()["answered"] == len(calls())
+        assert {call.attempts for call in calls()} == {1}
+        compare(command, server)
+
+    def test_a_list_that_lags_behind_a_lost_submission_is_searched_for_longer(self, command, inputs, server):
+        server.profile = Profile(batch=BatchProfile(unlisted=5))
+        lost = []
+
+        def play(received):
+            if received.method == "POST" and received.path in BATCH_PATHS and not lost:
+                lost.append(received)
+                return Play(ending="reset")
+            return None
+
+        server.script = play
+        ended = command(*PROVER, "--output", "r", "--batch")
+        assert ended.code == 0, ended.err
+        assert "whether a batch has arrived is not certain; looking for it" in ended.err
+        assert server.batches.submitted == 2
+        assert server.stats()["answered"] == len(calls())
+        compare(command, server)
+
+    @only("kind", ["openai", "responses"])
+    @pytest.mark.parametrize("fault", [failure(500), Play(ending="reset"), Play(body="<html>Bad gateway</html>")])
+    def test_after_a_failed_upload_no_batch_is_searched_for(self, command, inputs, server, fault):
+        met = []
+
+        def play(received):
+            if received.path == "/v1/files" and len(met) < 2:
+                met.append(received)
+                return fault
+            return None
+
+        server.script = play
+        ended = command(*PROVER, "--output", "r", "--batch")
+        assert ended.code == 0, ended.err
+        assert len(met) == 2
+        assert not [received for received in server.log if (received.method, received.path) == ("GET", "/v1/batches")]
+        compare(command, server)
+
     def test_errors_while_submitting_looking_and_collecting(self, command, inputs, server):
         met: Counter[str] = Counter()
         server.profile = Profile(batch=BatchProfile(duration_s=0.1))
@@ -566,12 +616,30 @@ class TestStopped:
 
     @only("kind", ["openai", "anthropic"])
     def test_a_batch_that_the_provider_forgot(self, command, server, left_open):
+        """What the tool itself says leads to no second submission: the batch may be another account's, and go on."""
+        known = dict(server.batches._batches)
         server.batches._batches.clear()
         ended = command("run", "--resume", "r")
         assert ended.code == 1
-        assert "--cancel-batches" in ended.err
+        assert "Was it submitted to another server or account?" in ended.err
+        assert "--accept-loss" not in ended.err
         assert "Traceback" not in ended.err
-        assert "given up" in command("run", "--resume", "r", "--cancel-batches").err
+        cancelled = command("run", "--resume", "r", "--cancel-batches")
+        assert cancelled.code == 1
+        assert "Was it submitted to another server or account?" in cancelled.err
+        assert command("run", "--resume", "r").code == 1
+        assert server.batches.submitted == 1
+        assert events() == ["intent", "submitted"]
+        server.batches._batches |= known  # with the right key
+        server.profile, left_open[0] = Profile(), 100
+        finish_and_compare(command, server)
+        assert server.batches.submitted == 2
+
+    @only("kind", ["openai", "anthropic"])
+    def test_a_batch_that_is_lost_is_given_up_on_demand(self, command, server, left_open):
+        server.batches._batches.clear()
+        given_up = command("run", "--resume", "r", "--cancel-batches", "--accept-loss")
+        assert "given up; its calls may be paid twice" in given_up.err
         server.profile = Profile()
         ended = command("run", "--resume", "r")
         assert ended.code == 0, ended.err

@@ -233,6 +233,39 @@ class TestKilled:
         assert (summary["complete"], summary["closed_unanswered"]) == (True, len(lacking))
 
 
+class TestShards:
+    """A run by hand on two machines, both killed now and then, and so is the merge."""
+
+    def test_killed_and_merged(self, inputs, server):
+        rng = random.Random(5)
+        for number, folder in ((1, "part1"), (2, "part2")):
+            command = (*PROVER, "--shard", f"{number}/2", "--output", folder)
+            for _ in range(2):
+                begun = Path(folder, "manifest.json").exists()
+                before = seeds(saved(folder)) if begun else set()
+                server.reset()
+                process = start("run", "--resume", folder) if begun else start(*command)
+                n = rng.randrange(2, 8)
+                wait_for(lambda process=process, n=n: len(server.log) >= n or process.poll() is not None)
+                process.kill()
+                end(process)
+                assert before & set(asked(server)) == set()
+        server.profile = Profile()
+        for folder in ("part1", "part2"):
+            assert run("run", "--resume", folder).code == 0
+        merge = ("merge", "part1", "part2", "--output", "r")
+        for pause_s in (0.2, 0.4, 0.8):
+            process = start(*merge)
+            time.sleep(pause_s)
+            process.kill()
+            end(process)
+            if Path("r").exists():
+                break
+        else:
+            assert run(*merge).code == 0
+        finish_and_compare(server)
+
+
 class TestStopped:
     """Row 27: among 100 calls."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from proverbench.endpoints import http
+from proverbench.endpoints import bodies, http
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Answered, Unanswered
 from proverbench.endpoints.sse import iter_events
@@ -15,7 +15,7 @@ from proverbench.endpoints.transport import Transport
 from proverbench.errors import CallFailedError, FatalEndpointError
 from proverbench.rehearse.plays import Play, answer, failure
 from tests.endpoints.conftest import KEY, ask, request
-from tests.support import ROOT, grows_too_fast
+from tests.support import ROOT, grows_too_fast, until
 
 PROTOCOLS = pytest.mark.parametrize("protocol", ["chat", "responses", "messages"])
 GOOD = {"index": 0, "message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}
@@ -222,11 +222,34 @@ class TestSecrets:
 class TestSize:
     @pytest.mark.parametrize("stream", [False, True])
     async def test_a_reply_that_is_too_large_is_given_up_at_once(self, bench, monkeypatch, stream):
-        monkeypatch.setattr(http, "MAX_REPLY_BYTES", 2**20)
+        monkeypatch.setattr(bodies, "MAX_STREAM_BYTES" if stream else "MAX_REPLY_BYTES", 2**20)
         outcome = await _asked(bench, [answer("x" * 2**21)], stream=stream)
         assert isinstance(outcome, Unanswered)
         assert (outcome.error_kind, outcome.attempts) == ("too_large", 1)
         assert isinstance(await _asked(bench, [answer("x" * 2**19)], stream=stream), Answered)
+
+    async def test_large_replies_are_read_two_at_a_time(self, bench, monkeypatch):
+        """A small one passes them; what is held at once does not grow with the calls in flight."""
+        monkeypatch.setattr(bodies, "FREE_BYTES", 1000)
+        reading: list[int] = []
+        gate = asyncio.Event()
+        endpoint = bench.endpoint()
+
+        async def held_up() -> None:
+            reading.append(1)
+            await gate.wait()
+
+        monkeypatch.setattr(endpoint._turns, "wait", held_up)
+        bench.server.script = [answer("x" * 5000)] * 5 + [answer("short")]
+        calls = [asyncio.create_task(endpoint.complete(request())) for _ in range(5)]
+        await until(lambda: len(bench.server.log) == 5)
+        await until(lambda: len(reading) == 2)
+        small = asyncio.create_task(endpoint.complete(request()))
+        await until(lambda: len(reading) == 3)
+        gate.set()
+        assert [len((await call).text) for call in calls] == [5000] * 5
+        assert (await small).text == "short"
+        assert len(reading) == 6
 
     def test_a_deep_body_that_is_no_json_takes_linear_time(self):
         def decoding(size: int) -> Callable[[], None]:
@@ -255,7 +278,11 @@ class TestSize:
 
     def test_what_is_read_is_bounded_as_the_page_says(self):
         page = " ".join((ROOT / "docs/endpoints.md").read_text(encoding="utf-8").split())
-        assert f"A reply of more than {http.MAX_REPLY_BYTES // 2**20} MiB, unpacked, is given up" in page
+        most = f"{bodies.MAX_REPLY_BYTES // 2**20} MiB, unpacked (streamed: {bodies.MAX_STREAM_BYTES // 2**20} MiB)"
+        assert f"A reply of more than {most}, is given up" in page
+        assert bodies.FREE_BYTES == 2**20
+        assert bodies.LARGE_AT_ONCE == 2
+        assert "Beyond one megabyte, two replies of an endpoint are read at a time." in page
         assert http._MAX_ERROR_BYTES == 2**20
         assert "Of an error's body no more than a megabyte is read." in page
 

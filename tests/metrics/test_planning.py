@@ -1,11 +1,15 @@
 """Plans against figures worked out beforehand, simulation, and what must always hold."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from proverbench.metrics.planning import (
     Components,
     Design,
+    JudgmentComponents,
     Prices,
     added_by_labels,
     affordable,
@@ -17,6 +21,7 @@ from proverbench.metrics.planning import (
     detectable,
     difference_of,
     jackknife_range,
+    judgment_components,
     power,
 )
 
@@ -86,6 +91,43 @@ def test_the_cheapest_design_reaches_its_aim_and_one_less_does_not() -> None:
     assert more is not None
     assert more.samples > 1
     assert cheapest(lambda n, s: found.width(n, s) <= 0.05, prices, 245) is None
+
+
+def test_free_problems_are_used_up_before_samples_grow() -> None:
+    """Also where problems do not differ at all, and only the number of proofs counts."""
+    gap, prices = Components(0.0, 0.0, 0.48), Prices(0.0, 1.0, 1.0, 8)
+    design = cheapest(lambda n, s: power(gap, 0.03, n, s) >= 0.8, prices, 245)
+    assert design is not None
+    assert design.samples == math.ceil(0.48 * (2.8 / 0.03) ** 2 / 245) == 18
+    assert design.problems > 230
+    bought = list(affordable(prices, 1000 * 9, 245))
+    assert bought == [Design(245, 1), Design(245, 2), Design(245, 3), Design(245, 4), Design(200, 5)]
+    assert list(affordable(prices, 100 * 9, 245)) == [Design(100, 1)]
+    assert list(affordable(replace(prices, labels=90.0), 100 * 9, 245)) == [Design(90, 1)]
+
+
+def test_judgment_components_are_the_true_ones() -> None:
+    rng = np.random.default_rng(7)
+    problem = rng.choice([0.3, 0.7], (20_000, 1))  # σ²_P .04
+    proof = problem + rng.choice([-0.2, 0.2], (20_000, 3))  # σ²_S .04
+    accepts = rng.binomial(4, proof).astype(float)
+    found = judgment_components(accepts, 4)
+    assert (found.problem, found.sample) == (pytest.approx(0.04, abs=0.003), pytest.approx(0.04, abs=0.003))
+    assert found.judgment == pytest.approx(0.25 - 0.08, abs=0.003)
+    assert found.variance(10, 2, 4) == pytest.approx(found.problem / 10 + found.sample / 20 + found.judgment / 80)
+    with pytest.raises(ValueError, match="at least two"):
+        judgment_components(accepts, 1)
+
+
+def test_best_samples_and_repeats_of_single_judgments() -> None:
+    found = JudgmentComponents(0.04, 0.04, 0.16)
+    assert found.best(Prices(90.0, 10.0, 1.0, 8)) == (3, 6)  # √(1 · 9), √(4 · 10)
+    assert found.best(Prices(0.0, 0.0, 1.0, 8)) == (1, 1)
+
+
+def test_labels_widen_a_score_whatever_the_design() -> None:
+    found = assumed(0.4, 0.5).with_noise(0.001)
+    assert found.variance(1e9, 1) == pytest.approx(0.001)
 
 
 def test_dear_problems_are_sampled_more_often() -> None:

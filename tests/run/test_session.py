@@ -11,6 +11,7 @@ from proverbench.run.journal import CALLS, Journal
 from proverbench.run.reading import open_calls
 from proverbench.run.session import Draft, Session
 from proverbench.run.sources import INPUTS, MANIFEST, NEXT_INPUTS, Sources
+from proverbench.run.timing import seconds_between
 from tests.support import problem_rows, proof_rows, write_config, write_rows
 
 
@@ -244,3 +245,12 @@ class TestDamage:
         ended = command("score", "r")
         assert ended.code == 1
         assert "upgrade" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("end", "seconds"),
+    [("2026-01-01T00:00:02.5Z", 2.5), ("2026-01-01T00:00:00Z", 0.0), ("2025-12-31T23:00:00Z", 0.0)],
+    ids=["later", "at once", "by a clock that was set back"],
+)
+def test_a_session_takes_no_negative_time(end, seconds):
+    assert seconds_between("2026-01-01T00:00:00Z", end) == seconds

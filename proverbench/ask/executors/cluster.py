@@ -1,7 +1,6 @@
 """Workers on a Ray cluster: started, asked, and ended (docs/many-machines.md). What they are asked is spread.py's."""
 
 import asyncio
-import logging
 import os
 import signal
 from collections.abc import Callable, Sequence
@@ -10,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from proverbench.ask.executors.joining import Membership, join, last_line
 from proverbench.ask.executors.messages import FENCE_S, EndpointReport, Order, Report, Setup, Share
 from proverbench.ask.executors.shards import Shard
 from proverbench.ask.executors.shares import Allotment
@@ -27,10 +27,6 @@ _BUSY_S = 2.0
 """So long after a call has waited, a worker's part is not cut: parts that come and go all the time would cost more."""
 _GATHER_S = 5.0
 """How long the first worker waits for the others."""
-_PRIVATE = "proverbench_private"
-"""A resource of clusters that are started for one run and end with it, so that no other run works on one."""
-_OBJECT_STORE_BYTES = 80_000_000
-"""The least that Ray takes; nothing large goes through it."""
 
 
 class Watched:
@@ -108,8 +104,11 @@ class Cluster:
         limits: Endpoint → what it allows.
     """
 
-    def __init__(self, ray: Any, config: Config, roles: Sequence[Role], concurrency: int | None, rows: int) -> None:
-        self._ray = ray
+    def __init__(
+        self, membership: Membership, config: Config, roles: Sequence[Role], concurrency: int | None, rows: int
+    ) -> None:
+        self._membership = membership
+        ray = self._ray = membership.ray
         ends = config.endpoints(roles)
         self.limits = {
             end.name: EndpointAllotments(
@@ -142,26 +141,27 @@ class Cluster:
         *,
         concurrency: int | None,
         rows: int,
+        address: str | None,
         say: Callable[[str], object],
     ) -> "Cluster":
-        """Join the Ray cluster, or start one on this machine, and open the endpoints in its workers.
+        """Join a Ray cluster, or start one on this machine, and open the endpoints in its workers.
 
         Args:
             config: The config file as read.
             roles: The roles that will call.
             concurrency: Overrides the concurrency of each endpoint, as :func:`open_callers` does.
             rows: Of the run; there are no more workers than that.
+            address: Of the cluster to join; see :func:`join`.
             say: Told what is waited for.
 
         Raises:
-            ConfigError: Ray is not installed, or a worker cannot open an endpoint as configured.
+            ConfigError: Ray is not installed, the cluster cannot be joined, or a worker cannot open an endpoint.
         """
         check_endpoints(config, roles)
-        ray = _import_ray()
         at_sigterm = signal.getsignal(signal.SIGTERM)
-        _join(ray, say)
+        membership = join(address, say)
         signal.signal(signal.SIGTERM, at_sigterm)  # Ray has taken it over
-        cluster = cls(ray, config, roles, concurrency, rows)
+        cluster = cls(membership, config, roles, concurrency, rows)
         try:
             for _ in range(cluster.size):
                 cluster.start_worker()
@@ -222,7 +222,7 @@ class Cluster:
                 self.kill(arrival)
         for member in list(self.members.values()):
             self.kill(member)
-        self._ray.shutdown()
+        self._membership.leave()
 
     def _room(self) -> int:
         """How many workers the cluster has room for; at least 1, for it may grow."""
@@ -240,11 +240,17 @@ class Cluster:
                 )
             # Not as Ray's runtime environment: Ray writes that into its logs.
             environ = {name: os.environ[name] for name in greeting.missing if os.environ.get(name)}
+            if environ and not self._membership.guarded:
+                raise ConfigError(
+                    f"{where} lacks {', '.join(environ)}, and the Ray cluster asks nobody for a token, so keys are not "
+                    "handed to it: whoever reaches it could read them. Start it with RAY_AUTH_MODE=token and a "
+                    "RAY_AUTH_TOKEN (docs/many-machines.md), or set the variables where ray start is given"
+                )
             fault = await handle.open.remote(replace(self._setup, environ=environ))
             if fault is not None:
                 raise ConfigError(f"{where}: {fault}")
         except self._ray.exceptions.RayError as exc:
-            self._ready.put_nowait(JournalError(f"a worker could not be started: {_last_line(exc)}"))
+            self._ready.put_nowait(JournalError(f"a worker could not be started: {last_line(exc)}"))
         except ConfigError as exc:
             self._ray.kill(handle)
             self._ready.put_nowait(exc)
@@ -265,50 +271,3 @@ class Cluster:
         self._ready.put_nowait(first)
         if self._starting:
             await asyncio.wait(self._starting, timeout=_GATHER_S)
-
-
-def _import_ray() -> Any:
-    # Ray would tell its makers of each cluster that is started.
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        import ray
-    except ImportError as exc:
-        raise ConfigError(
-            "--executor ray needs Ray, which is not installed; install it on every machine: "
-            "pip install 'proverbench[ray]'"
-        ) from exc
-    return ray
-
-
-def _join(ray: Any, say: Callable[[str], object]) -> None:
-    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
-    address = os.environ.get("RAY_ADDRESS")
-    found = "no Ray cluster is running here"
-    try:
-        ray.init(address="auto", **quiet)
-        if address or _PRIVATE not in ray.cluster_resources():
-            say(f"joined the Ray cluster at {ray.get_runtime_context().gcs_address}")
-            return
-        ray.shutdown()
-        found = "the Ray cluster that runs here is another run's and will end with it"
-    except ConnectionError as exc:
-        if address:
-            raise ConfigError(
-                f"cannot join the Ray cluster at RAY_ADDRESS={address}: is it running, and has this machine its token "
-                "(RAY_AUTH_TOKEN)? Without RAY_ADDRESS, a cluster is started on this machine alone"
-            ) from exc
-    except RuntimeError as exc:  # Ray's word for other versions of Ray or Python than the cluster has, among others
-        raise ConfigError(f"cannot join the Ray cluster: {_last_line(exc)}") from exc
-    say(f"{found}, so one is started on this machine alone")
-    ray.init(
-        address="local",
-        include_dashboard=False,
-        object_store_memory=_OBJECT_STORE_BYTES,
-        resources={_PRIVATE: 1},
-        **quiet,
-    )
-
-
-def _last_line(exc: BaseException) -> str:
-    return str(exc).strip().rsplit("\n", 1)[-1].strip()

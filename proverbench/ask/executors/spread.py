@@ -45,10 +45,12 @@ class RayExecutor:
 
     Args:
         say: Told what is waited for.
+        address: Of the cluster to join, as HOST:PORT; None: as ``RAY_ADDRESS`` says, else one is started here.
     """
 
-    def __init__(self, say: Callable[[str], object]) -> None:
+    def __init__(self, say: Callable[[str], object], address: str | None = None) -> None:
         self._say = say
+        self._address = address
         self._cluster: Cluster | None = None
 
     @property
@@ -60,12 +62,18 @@ class RayExecutor:
         """Join the cluster, or start one, and open the endpoints in its workers.
 
         Raises:
-            ConfigError: Ray is not installed, an endpoint cannot be opened as configured, or the run has open batches.
+            ConfigError: Ray is not installed, the cluster cannot be joined, an endpoint cannot be opened, or
+                the run has open batches.
         """
         if session is not None and open_batches(session.sources):
             raise ConfigError(f"{session.path} has open batches; collect them first, without --executor ray")
         self._cluster = await Cluster.open(
-            config, roles, concurrency=draft.operation.get("concurrency"), rows=len(draft.rows), say=self._say
+            config,
+            roles,
+            concurrency=draft.operation.get("concurrency"),
+            rows=len(draft.rows),
+            address=self._address,
+            say=self._say,
         )
 
     def asker(

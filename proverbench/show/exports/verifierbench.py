@@ -3,6 +3,8 @@
 import json
 import shlex
 from collections.abc import Iterator
+from functools import partial
+from io import StringIO
 from pathlib import Path
 
 from proverbench.show.exports.export import Export, Request
@@ -15,6 +17,8 @@ def write(request: Request) -> Iterator[str]:
         RunMismatchError: If the run is no ProverBench run, or has fewer judged proofs than are to be chosen.
         JournalError: If the disk refuses it.
     """
+    import jsonlines
+
     from proverbench.people.sheet import drawn_of, rows
     from proverbench.run.journal import write_whole
 
@@ -22,7 +26,10 @@ def write(request: Request) -> Iterator[str]:
     drawn = drawn_of(run.folder, choose=request.choose, simple=request.simple, seed=request.seed)
     lines = list(rows(run.folder, drawn))
     request.claim(request.output)
-    write_whole(request.output, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in lines).encode())
+    sheet = StringIO()
+    with jsonlines.Writer(sheet, dumps=partial(json.dumps, ensure_ascii=False)) as writer:
+        writer.write_all(lines)
+    write_whole(request.output, sheet.getvalue().encode())
     yield (
         f"{request.output}: {len(lines)} proofs. Give each annotation its first_fatal_error_step (-1: none) and "
         f"recoverable_error_steps ([-1]: none), then: proverbench correct "

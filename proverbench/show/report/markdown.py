@@ -6,7 +6,7 @@ from typing import Any
 from proverbench.benchmark import benchmark_of
 from proverbench.metrics.metric import Metric
 from proverbench.metrics.registry import every_metric, headlines, headlines_first, unit_note
-from proverbench.metrics.shown import footnotes
+from proverbench.metrics.shown import split_footnotes
 from proverbench.spending.money import used
 from proverbench.unseen import visible
 
@@ -105,11 +105,13 @@ def _footnotes(run: Mapping[str, Any]) -> Iterator[str]:
         yield f"- unanswered, {role}: {count}"
     if run["closed_unanswered"]:
         yield f"- {run['closed_unanswered']} unanswered calls were closed as zero credit (`--final`)"
-    rates: list[tuple[str, Mapping[str, Any] | None]] = [
-        (f"`{name}`", part) for split in run["splits"].values() for name, part in split["intervals"].items()
-    ]
-    yield from (f"- {text}" for text in footnotes(rates))
+    rates = {
+        escape(name): {f"`{metric}`": part for metric, part in split["intervals"].items()}
+        for name, split in run["splits"].items()
+    }
+    yield from (f"- {text}" for text in split_footnotes(rates))
     yield from (f"- {escape(warning)}" for warning in run["warnings"])
+    yield from (f"- accepted as lost: {escape(loss)}" for loss in run["losses"])
     if spent := used(run["usage"], run["calls"]):
         yield f"- used {escape(spent)}"
     own = ", ".join(role["role"] for role in run["roles"] if role["own_prompt"])

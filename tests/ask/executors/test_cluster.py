@@ -2,17 +2,18 @@
 
 import asyncio
 import json
+import os
 import sys
 import time
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from proverbench.ask.executors import cluster, spread
+from proverbench.ask.executors import cluster, joining, spread
 from proverbench.ask.executors.worker import ShardWorker
-from proverbench.endpoints.base import Outcome, Request
 from proverbench.endpoints.caller import EndpointCaller
 from proverbench.rehearse import Latency, Profile, Received
 from proverbench.rehearse.plays import Play, failure
@@ -49,29 +50,31 @@ class StandIn(types.ModuleType):
         self.unavailable_at: dict[int, int] = {}
         """Number of an actor → which of its messages finds the network down."""
 
-        self.clusters: dict[str, dict[str, float]] = {"auto": {"CPU": 2.0}}
-        """Address → resources of the cluster that is there; there is always room for one of its own."""
+        self.clusters: dict[str, set[str | None]] = {}
+        """Address → tokens that the cluster there takes (None: nobody is asked); one of its own is always there."""
+        self.host = "127.0.0.1"
+        """Of the cluster's only machine."""
         self.joined: list[str] = []
         """Addresses, in order."""
         self.left: list[str] = []
         """Likewise."""
 
-    def init(self, *, address, resources=None, **options):
+    def init(self, *, address, **options):
         assert "runtime_env" not in options
+        assert address == "local" or address in self.clusters
         self.joined.append(address)
-        if address == "local":
-            self.clusters["local"] = resources or {}
-        elif address not in self.clusters:
-            raise ConnectionError
 
-    def cluster_resources(self):
-        return self.clusters[self.joined[-1]]
+    def greeted(self, address, environ):
+        if address not in self.clusters:
+            return "unreachable"
+        token = environ.get("RAY_AUTH_TOKEN") if environ["RAY_AUTH_MODE"] == "token" else None
+        return "taken" if {None, token} & self.clusters[address] else "refused"
 
     def get_runtime_context(self):
-        return types.SimpleNamespace(gcs_address="10.0.0.1:6379")
+        return types.SimpleNamespace(gcs_address=self.joined[-1])
 
     def nodes(self):
-        return [{"Alive": True, "Resources": {"CPU": float(self.cpus)}}]
+        return [{"Alive": True, "NodeManagerAddress": self.host, "Resources": {"CPU": float(self.cpus)}}]
 
     def remote(self, kind):
         ray = self
@@ -142,6 +145,9 @@ def ray(monkeypatch):
     monkeypatch.setattr(spread, "TICK_S", 0.02)
     stand_in = StandIn(cpus=2)
     monkeypatch.setitem(sys.modules, "ray", stand_in)
+    monkeypatch.setattr(joining, "greeted", stand_in.greeted)
+    for name in ("RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
     return stand_in
 
 
@@ -221,20 +227,22 @@ class TestRuns:
     def test_requests_a_minute_are_of_all_workers_together(self, command, inputs, server, ray, monkeypatch):
         write_config(inputs / "config.toml", server.base_url, concurrency=8, more="requests_per_minute = 300\n")
         server.profile = Profile()
-        asked: list[float] = []
-        call = EndpointCaller.call
+        parts: dict[int, int] = {}
+        together: list[int] = []
+        resize = EndpointCaller.resize
 
-        async def noted(caller: EndpointCaller, request: Request, *more: object) -> Outcome:
-            asked.append(time.monotonic())
-            return await call(caller, request, *more)
+        def noted(caller: EndpointCaller, slots: int, requests: int | None = None, tokens: int | None = None) -> None:
+            if requests is not None or slots == 0:
+                parts[id(caller)] = requests or 0  # one without slots asks nothing
+                together.append(sum(parts.values()))
+            resize(caller, slots, requests, tokens)
 
-        monkeypatch.setattr(EndpointCaller, "call", noted)
+        monkeypatch.setattr(EndpointCaller, "resize", noted)
         once = ("--limit", "8", "--samples", "1", "--verifier-repeats", "2")
         assert command(*PROVER, *once, "--executor", "ray", "--output", "r").code == 0
-        # Of 24 calls 4 may go at once, then 5 a second: 4 s. What is saved up once more while the machine is held up
-        # makes it 3.2 s at the least; where each worker took the whole limit for itself, it would be 1.4 s.
-        assert len(asked) == len(server.log) == 24
-        assert asked[-1] - asked[0] > 3
+        assert len(server.log) == 24
+        assert len(parts) == 2
+        assert 0 < max(together) <= 300
 
     def test_tokens_a_minute_are_of_all_workers_together(self, command, inputs, server, ray, monkeypatch):
         """What the workers are told that they have adds up to the limit and never to more."""
@@ -277,27 +285,108 @@ class TestDisplay:
 
 
 class TestJoining:
-    def test_the_cluster_that_is_there(self, ray, command, inputs):
+    HERE = "10.0.0.1:6379"
+    KEY = "sk-rehearsal-4711-of-nobody"
+
+    @pytest.fixture
+    def with_key(self, inputs, server, monkeypatch):
+        """A key that the driver has and its workers lack."""
+        monkeypatch.setenv("LENT_KEY", self.KEY)
+        write_config(inputs / "config.toml", server.base_url, more='api_key_env = "LENT_KEY"\n')
+        greet = ShardWorker.greet
+
+        async def lacking(worker, names):
+            return replace(await greet(worker, names), missing=list(names))
+
+        monkeypatch.setattr(ShardWorker, "greet", lacking)
+
+    def test_without_an_address_none_is_searched_for(self, ray, command, inputs):
+        ray.clusters = {"auto": {None}}
         ended = command(*PROVER, "--executor", "ray", "--output", "r")
-        assert ended.code == 0
-        assert ray.joined == ["auto"]
-        assert "joined the Ray cluster at 10.0.0.1:6379" in ended.err
+        assert ended.code == 0, ended.err
+        assert ray.joined == ray.left == ["local"]
+        assert "a Ray cluster is started on this machine alone" in ended.err
+
+    def test_the_token_of_our_own_cluster_is_this_users_and_ends_with_it(self, ray, command, inputs, monkeypatch):
+        seen: list[tuple[Path, int, int, str, str]] = []
+
+        def init(**given: object) -> None:
+            ray.joined.append("local")
+            token = Path(os.environ["RAY_AUTH_TOKEN_PATH"])
+            modes = (path.stat().st_mode & 0o777 for path in (token, token.parent))
+            seen.append((token, *modes, token.read_text(), os.environ["RAY_AUTH_MODE"]))
+
+        monkeypatch.setattr(ray, "init", init)
+        assert command(*PROVER, "--executor", "ray", "--output", "r").code == 0
+        [(path, mode, folder_mode, token, auth)] = seen
+        assert (mode, folder_mode, auth) == (0o600, 0o700, "token")
+        assert len(token) == 64
+        assert not path.parent.exists()
+
+    def test_one_that_listens_on_the_network_is_not_used(self, ray, command, inputs):
+        ray.host = "192.0.2.7"
+        ended = command(*PROVER, "--executor", "ray", "--output", "r")
+        assert ended.code == 2
+        assert "Ray listens on 192.0.2.7 instead of this machine alone" in ended.err
+        assert ray.left == ["local"]
+
+    @pytest.mark.parametrize("by", ["RAY_ADDRESS", "--ray-address"])
+    def test_the_one_that_is_named(self, ray, command, inputs, monkeypatch, by):
+        ray.clusters = {self.HERE: {None}}
+        monkeypatch.setenv("RAY_ADDRESS", self.HERE if by == "RAY_ADDRESS" else "10.0.0.2:6379")
+        named = () if by == "RAY_ADDRESS" else (by, self.HERE)
+        ended = command(*PROVER, "--executor", "ray", *named, "--output", "r")
+        assert ended.code == 0, ended.err
+        assert ray.joined == [self.HERE]
+        assert f"joined the Ray cluster at {self.HERE}" in ended.err
+
+    @pytest.mark.parametrize("address", ["auto", "ray://10.0.0.1:10001", "10.0.0.1", ":6379", "10.0.0.1:many"])
+    def test_what_is_no_address(self, ray, command, inputs, address):
+        ended = command(*PROVER, "--executor", "ray", "--ray-address", address, "--output", "r")
+        assert ended.code == 2
+        assert f"--ray-address {address}: the address of a Ray cluster is wanted, as HOST:PORT" in ended.err
+        assert ray.joined == []
 
     def test_none_is_there(self, ray, command, inputs):
-        del ray.clusters["auto"]
-        assert command(*PROVER, "--executor", "ray", "--output", "r").code == 0
-        assert ray.joined == ["auto", "local"]
+        ended = command(*PROVER, "--executor", "ray", "--ray-address", self.HERE, "--output", "r")
+        assert ended.code == 2
+        assert f"no Ray cluster answers at --ray-address {self.HERE}" in ended.err
+        assert ray.joined == []
 
-    def test_the_cluster_of_another_run_would_end_with_it(self, ray, command, inputs):
-        del ray.clusters["auto"]
-        command(*PROVER, "--executor", "ray", "--output", "a")
-        ray.clusters["auto"] = ray.clusters.pop("local")  # as another process finds it
-        ray.joined.clear()
-        ended = command(*PROVER, "--executor", "ray", "--output", "b")
-        assert ended.code == 0
-        assert ray.joined == ["auto", "local"]
-        assert ray.left == ["local", "auto", "local"], "the first run's own, the foreign one, the second run's own"
-        assert "is another run's and will end with it, so one is started on this machine alone" in ended.err
+    @pytest.mark.parametrize("token", ["another", None])
+    def test_one_that_refuses_us(self, ray, command, inputs, monkeypatch, token):
+        ray.clusters = {self.HERE: {"theirs"}}
+        if token is not None:
+            monkeypatch.setenv("RAY_AUTH_TOKEN", token)
+        ended = command(*PROVER, "--executor", "ray", "--ray-address", self.HERE, "--output", "r")
+        assert ended.code == 2
+        assert (
+            f"the Ray cluster at --ray-address {self.HERE} refuses this machine's token: set RAY_AUTH_TOKEN"
+            in ended.err
+        )
+        assert ray.joined == []
+
+    def test_a_key_is_handed_to_a_cluster_that_asks_for_a_token(self, ray, command, with_key, server, monkeypatch):
+        ray.clusters = {self.HERE: {"ours"}}
+        monkeypatch.setenv("RAY_AUTH_TOKEN", "ours")
+        ended = command(*PROVER, "--executor", "ray", "--ray-address", self.HERE, "--output", "r")
+        assert ended.code == 0, ended.err
+
+    def test_a_key_is_not_handed_to_one_that_asks_nobody(self, ray, command, with_key, server, monkeypatch):
+        ray.clusters = {self.HERE: {None}}
+        setups = []
+        monkeypatch.setattr(ShardWorker, "open", lambda worker, setup: setups.append(setup))
+        ended = command(*PROVER, "--executor", "ray", "--ray-address", self.HERE, "--output", "r")
+        assert ended.code == 2
+        assert "lacks LENT_KEY, and the Ray cluster asks nobody for a token" in ended.err
+        assert "RAY_AUTH_MODE=token" in ended.err
+        assert setups == []
+        assert not Path("r").exists()
+
+    def test_an_address_needs_the_executor(self, command, inputs):
+        ended = command(*PROVER, "--ray-address", self.HERE, "--output", "r")
+        assert ended.code == 2
+        assert "--ray-address names a Ray cluster, so it needs --executor ray" in ended.err
 
 
 class TestLosses:

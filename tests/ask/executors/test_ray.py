@@ -14,15 +14,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
+from proverbench.ask.executors.joining import greeted
 from proverbench.rehearse import GeneratedReplies, Latency, Profile, RehearseServer
 from tests.support import (
     Gate,
     is_gone,
     problem_rows,
     proof_rows,
-    run_process,
     wait_for,
     wait_for_words,
     write_config,
@@ -41,18 +42,20 @@ STORE = "--object-store-memory=80000000"
 class RayCluster:
     """Ray in processes of its own, one for each machine that is played."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, guarded: bool = True) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.address = f"127.0.0.1:{free.getsockname()[1]}"
         self.folder = folder
         self.environ = {
             "RAY_ADDRESS": self.address,
-            # Nobody but this test may give this cluster orders.
-            "RAY_AUTH_MODE": "token",
-            "RAY_AUTH_TOKEN": secrets.token_hex(32),
+            "RAY_AUTH_MODE": "disabled",
             "RAY_USAGE_STATS_ENABLED": "0",
+            # It listens on the loopback address alone.
+            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
         }
+        if guarded:  # nobody but this test may give this cluster orders
+            self.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, cpus: Sequence[int]) -> None:
@@ -69,6 +72,7 @@ class RayCluster:
             command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", STORE, *arguments]
             environ = {**os.environ, **self.environ}
             del environ["RAY_ADDRESS"]
+            environ.pop("RAY_TEST_KEY", None)
             self.processes.append(subprocess.Popen(command, env=environ, stdout=file, stderr=subprocess.STDOUT))
         wait_for(
             lambda: b"block forever" in log.read_bytes(), self.processes[-1], timeout_s=120, why=lambda: log.read_text()
@@ -82,10 +86,10 @@ class RayCluster:
 
 
 @contextmanager
-def ray_cluster(*cpus: int) -> Iterator[RayCluster]:
+def ray_cluster(*cpus: int, guarded: bool = True) -> Iterator[RayCluster]:
     # Not in pytest's folders: paths of Unix sockets are short.
     folder = Path(tempfile.mkdtemp(prefix="pb-ray-", dir="/tmp"))
-    running = RayCluster(folder)
+    running = RayCluster(folder, guarded=guarded)
     try:
         running.start(cpus)
         yield running
@@ -103,6 +107,7 @@ def cluster() -> Iterator[RayCluster]:
 
 @pytest.fixture
 def inputs(tmp_path, server, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RAY_TEST_KEY", KEY)  # where the command runs in this process
     write_rows(tmp_path / "problems.jsonl", problem_rows(12))
     write_rows(tmp_path / "proofs.jsonl", proof_rows(12))
@@ -117,11 +122,12 @@ def server() -> Iterator[RehearseServer]:
         yield running
 
 
-def start(cluster: RayCluster, *arguments: str) -> subprocess.Popen[str]:
+def start(cluster: RayCluster | None, *arguments: str, **environ: str) -> subprocess.Popen[str]:
     """The command in a process group of its own, as a terminal gives it; the key is set for the driver alone."""
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     return subprocess.Popen(
         [sys.executable, "-m", "proverbench", *arguments],
-        env={**os.environ, **cluster.environ, "RAY_TEST_KEY": KEY},
+        env={**outside, **(cluster.environ if cluster else {}), "RAY_TEST_KEY": KEY, **environ},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -212,6 +218,97 @@ def test_a_killed_workers_shards_are_resumed_by_others_and_nothing_is_paid_twice
     assert_equals_one_process(server, command)
 
 
+class TestTrust:
+    """Nothing is trusted because it is there."""
+
+    def test_a_cluster_of_our_own_is_this_runs_alone(self, cluster, inputs, server, command):
+        """Another cluster runs on this machine and a decoy pretends to; neither is joined, and nobody joins ours."""
+        with decoy() as foreign:
+            server.script = gate = Gate(after=0, n=6)
+            process = start(None, *PROVER, *ON_RAY, "--output", "r")
+            wait_for(lambda: server.stats()["requests"] == 6, process, timeout_s=300)
+            ports = listening(process.pid)
+            assert ports, "Ray listens for its own processes"
+            outside = own_address()
+            assert reached("127.0.0.1", ports) == ports
+            assert reached(outside, ports) == []
+            heads = [p for p in psutil.Process(process.pid).children() if "gcs_server" in p.name()]
+            address = f"127.0.0.1:{next(iter(ports_of(heads[0])))}"
+            for mode in ({"RAY_AUTH_MODE": "disabled"}, {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "ab" * 32}):
+                assert greeted(address, {**os.environ, **mode}) == "refused"
+            gate.open()
+            code, err = end(process)
+            assert code == 0, err
+            assert "a Ray cluster is started on this machine alone" in err
+            with pytest.raises(BlockingIOError):
+                foreign.accept()
+        assert_key_is_nowhere(cluster)
+        assert_equals_one_process(server, command)
+
+    def test_a_cluster_without_authentication_gets_no_key(self, inputs, server):
+        with ray_cluster(1, guarded=False) as foreign:
+            process = start(foreign, *PROVER, *ON_RAY, "--output", "r")
+            code, err = end(process)
+            assert code == 2, err
+            assert "lacks RAY_TEST_KEY, and the Ray cluster asks nobody for a token" in err
+            assert server.stats()["requests"] == 0
+            assert_key_is_nowhere(foreign)
+
+    def test_a_cluster_with_another_token_says_so(self, cluster, inputs, server):
+        process = start(cluster, *PROVER, *ON_RAY, "--output", "r", RAY_AUTH_TOKEN="ab" * 32)
+        code, err = end(process)
+        assert code == 2
+        assert f"the Ray cluster at RAY_ADDRESS {cluster.address} refuses this machine's token" in err
+
+
+@contextmanager
+def decoy() -> Iterator[socket.socket]:
+    """A process that calls itself raylet, as Ray looks for them; yields what it would have us connect to."""
+    with socket.create_server(("127.0.0.1", 0)) as foreign:
+        foreign.setblocking(False)
+        address = f"127.0.0.1:{foreign.getsockname()[1]}"
+        arguments = ["raylet", "-c", "import time; time.sleep(600)", f"--gcs-address={address}"]
+        pretends = subprocess.Popen(arguments, executable=sys.executable)
+        try:
+            found = "from ray._private.services import find_gcs_addresses; print(find_gcs_addresses())"
+            assert address in subprocess.run([sys.executable, "-c", found], capture_output=True, text=True).stdout
+            yield foreign
+        finally:
+            pretends.kill()
+            pretends.wait()
+
+
+def listening(pid: int) -> list[int]:
+    """Ports on which a process and its children listen."""
+    driver = psutil.Process(pid)
+    return sorted(set[int]().union(*map(ports_of, (driver, *driver.children(recursive=True)))))
+
+
+def ports_of(process: psutil.Process) -> set[int]:
+    with suppress(psutil.Error):
+        return {c.laddr.port for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN}
+    return set()
+
+
+def own_address() -> str:
+    """This machine's own address on a network."""
+    found = [a.address for addresses in psutil.net_if_addrs().values() for a in addresses if a.family == socket.AF_INET]
+    outside = [address for address in found if not address.startswith("127.")]
+    if not outside:
+        pytest.skip("this machine has the loopback address alone")
+    return outside[0]
+
+
+def reached(host: str, ports: Sequence[int]) -> list[int]:
+    """Those of the ports that answer."""
+    found = []
+    for port in ports:
+        with suppress(OSError):
+            socket.create_connection((host, port), timeout=5).close()
+            found.append(port)
+    return found
+
+
 @pytest.mark.torture
 def test_a_fault_of_the_endpoint_stops_all_workers_within_seconds(cluster, inputs, server, command):
     process = start(cluster, *PROVER, *ON_RAY, "--output", "r")
@@ -293,8 +390,18 @@ class TestStops:
             assert server.stats()["asks_answered_more_than_once"] == 0
             assert_equals_one_process(server, command)
 
-    def test_without_a_cluster_one_is_started_here(self, inputs, server, command):
-        arguments = ("--data", "proofs.jsonl", "--config", "config.toml", "--meta", *ON_RAY, "--output", "r")
-        done = run_process("verify", *arguments, cwd=inputs, timeout_s=180)
-        assert done.code == 0, done.err
-        assert "one is started on this machine" in done.err
+    def test_the_driver_is_silent_for_longer_than_workers_wait(self, cluster, inputs, server, command):
+        """As under SIGSTOP: its workers end themselves, and when it is back others take their shards."""
+        process = start(cluster, *PROVER, *ON_RAY, "--output", "r")
+        wait_for(lambda: len(owners()) == 2 and server.stats()["answered"] >= 6, process, timeout_s=300)
+        workers = owners()
+        os.kill(process.pid, signal.SIGSTOP)
+        wait_for(lambda: all(map(is_gone, workers)), timeout_s=300)
+        os.kill(process.pid, signal.SIGCONT)
+        code, err = end(process, 300)
+        assert code == 0, err
+        assert "is lost" in err
+        stats = server.stats()
+        assert stats["asks_answered_more_than_once"] == 0
+        assert stats["max_in_flight"]["all"] <= 6
+        assert_equals_one_process(server, command)

@@ -57,39 +57,26 @@
   var accepts = (mark) => mark === ACCEPTS;
   var rejects = (mark) => mark >= 0 || mark === UNLOCATED;
   var valid = (mark) => accepts(mark) || rejects(mark);
-  var kind = (mark) => accepts(mark) ? "accept" : rejects(mark) ? "reject" : mark === MISSING ? "missing" : "invalid";
+  var kind = (mark) => mark === ACCEPTS ? "accept" : rejects(mark) ? "reject" : mark === MISSING ? "missing" : "invalid";
   var reasonOf = (mark) => head.index.reasons[INVALID_FROM - mark];
-  var isGrade = (grade) => grade !== null && grade !== void 0;
-  var gradeText = (grade) => String(Number(grade.toPrecision(6)));
-  function sign(mark, grade) {
-    if (mark === MISSING) return "·";
-    if (!valid(mark)) return "!";
-    if (mark >= 0) return String(mark);
-    return (isGrade(grade) ? gradeText(grade) : "") + (accepts(mark) ? "✓" : "✗");
-  }
-  function words(mark, run, grade) {
-    if (mark === MISSING) return "not answered yet";
-    if (!valid(mark)) return `invalid: ${reasonOf(mark)}`;
-    const verdict = accepts(mark) ? "accepts" : mark >= 0 ? `rejects at step ${mark}` : "rejects";
-    if (!isGrade(grade)) return verdict;
-    const of = run.max_grade === null ? "" : ` of ${gradeText(run.max_grade)}`;
-    return `gives ${gradeText(grade)}${of} and ${verdict}`;
-  }
-  function marksOf(marks, grades, compact = false) {
+  var sign = (mark, grade = null) => grade !== null ? String(grade) : mark === ACCEPTS ? "✓" : mark >= 0 ? String(mark) : mark === UNLOCATED ? "✗" : mark === MISSING ? "·" : "!";
+  var words = (mark, grade = null) => said(mark) + (grade === null ? "" : `, grade ${grade}`);
+  var said = (mark) => mark === ACCEPTS ? "accepts" : mark >= 0 ? `rejects at step ${mark}` : mark === UNLOCATED ? "rejects" : mark === MISSING ? "not answered yet" : `invalid: ${reasonOf(mark)}`;
+  function marksOf(marks, compact = false, grades = []) {
     if (compact && marks.length > 10) {
       const counts2 = counted(marks);
       return Object.entries({ accept: "✓", reject: "✗", invalid: "!", missing: "·" }).filter(([name]) => counts2[name]).map(([name, shown]) => h("span", { class: `tally ${name}` }, `${shown}${counts2[name]}`));
     }
-    return marks.map((mark, at) => h("span", { class: `mark ${kind(mark)}` }, sign(mark, grades?.[at])));
+    return marks.map((mark, at) => h("span", { class: `mark ${kind(mark)}` }, sign(mark, grades[at] ?? null)));
   }
   function strip(run, compact = false) {
     const [number_, why, marks, grades] = run;
     const name = head.runs.length > 1 ? `${head.runs[number_].name}: ` : "";
-    const said2 = why ? why === "pending" ? "no proof yet" : `no proof: ${why}` : tally(marks);
+    const said3 = why ? why === "pending" ? "no proof yet" : `no proof: ${why}` : tally(marks);
     return h(
       "span",
-      { class: "strip", role: "img", "aria-label": name + said2, title: name + said2 },
-      why ? h("span", { class: "nothing" }, why === "pending" ? "no proof yet" : `no proof: ${why}`) : marksOf(marks, grades, compact)
+      { class: "strip", role: "img", "aria-label": name + said3, title: name + said3 },
+      why ? h("span", { class: "nothing" }, why === "pending" ? "no proof yet" : `no proof: ${why}`) : marksOf(marks, compact, grades)
     );
   }
   function counted(marks) {
@@ -99,11 +86,11 @@
   }
   function tally(marks) {
     const counts2 = counted(marks);
-    const said2 = [`${counts2.accept} of ${marks.length} accept`];
-    if (counts2.reject) said2.push(`${counts2.reject} reject`);
-    if (counts2.invalid) said2.push(`${counts2.invalid} invalid`);
-    if (counts2.missing) said2.push(`${counts2.missing} not answered`);
-    return said2.join(", ");
+    const said3 = [`${counts2.accept} of ${marks.length} accept`];
+    if (counts2.reject) said3.push(`${counts2.reject} reject`);
+    if (counts2.invalid) said3.push(`${counts2.invalid} invalid`);
+    if (counts2.missing) said3.push(`${counts2.missing} not answered`);
+    return said3.join(", ");
   }
 
   // report/filters.ts
@@ -146,9 +133,9 @@
   }
   var offered = (choices) => Object.entries(choices).filter(([, [, , fits]]) => !fits || fits(head.runs)).map(([value, [label2]]) => [value, label2]);
   function differ(runs) {
-    const said2 = new Set(runs.flatMap(([, , marks]) => marks.filter(valid)));
-    const places = [...said2].filter((mark) => mark >= 0).length;
-    return said2.size - (said2.has(UNLOCATED) && places ? 1 : 0) > 1;
+    const said3 = new Set(runs.flatMap(([, , marks]) => marks.filter(valid)));
+    const places = [...said3].filter((mark) => mark >= 0).length;
+    return said3.size - (said3.has(UNLOCATED) && places ? 1 : 0) > 1;
   }
   var differentGrades = (runs) => new Set(runs.flatMap(([, , , grades]) => grades ?? []).filter((grade) => grade !== null)).size > 1;
   function judged(differs) {
@@ -360,9 +347,9 @@
     for (let at = to - 1; at >= from; at -= 1) {
       const node = nodes.get(at) ?? rows.insertBefore(row(shown[at], at, shown.length), next);
       nodes.set(at, node);
-      const link = node.firstElementChild;
-      if (shown[at] === current) link.setAttribute("aria-current", "true");
-      else link.removeAttribute("aria-current");
+      const link2 = node.firstElementChild;
+      if (shown[at] === current) link2.setAttribute("aria-current", "true");
+      else link2.removeAttribute("aria-current");
       next = node;
     }
   }
@@ -391,12 +378,12 @@
   }
   function humanSays(item) {
     if (item.label === null) return null;
-    const wrong = item.label === UNLOCATED ? "Human: wrong" : `Human: first error at step ${item.label}`;
-    const said2 = item.label === -1 ? "Human: right" : wrong;
+    const wrong = item.label === UNLOCATED ? "Human: wrong, no step named" : `Human: first error at step ${item.label}`;
+    const said3 = item.grade !== null ? `Human: ${item.grade} points` : item.label === -1 ? "Human: right" : wrong;
     return h(
       "span",
-      { class: "human-says", role: "img", title: said2, "aria-label": said2 },
-      item.label === -1 ? "✓" : item.label === UNLOCATED ? "✗" : String(item.label)
+      { class: "human-says", role: "img", title: said3, "aria-label": said3 },
+      item.grade ?? (item.label === -1 ? "✓" : item.label === UNLOCATED ? "✗" : String(item.label))
     );
   }
   function reveal(item) {
@@ -427,19 +414,19 @@
   var isDone = (state) => state.labelled || state.undecided;
   var openStore = (labelling) => labelling.served ? served(labelling) : Promise.resolve(inPage(labelling));
   async function served(labelling) {
-    const found2 = await (await fetch("labels.json", { cache: "no-store" })).json();
+    const found3 = await (await fetch("labels.json", { cache: "no-store" })).json();
     const store2 = {
       annotator: labelling.annotator ?? "",
-      states: new Map(Object.entries(found2.states)),
-      progress: found2.progress,
-      async save(key, said2) {
+      states: new Map(Object.entries(found3.states)),
+      progress: found3.progress,
+      async save(key, said3) {
         const version = store2.states.get(key)?.version ?? 0;
         let saved;
         try {
           const reply = await fetch("label", {
             method: "POST",
             headers: { "Content-Type": "application/json" },
-            body: JSON.stringify({ proof_id: key, version, ...said2 })
+            body: JSON.stringify({ proof_id: key, version, ...said3 })
           });
           saved = await reply.json();
         } catch {
@@ -474,14 +461,14 @@
           drawn: states.length
         };
       },
-      async save(key, said2) {
+      async save(key, said3) {
         const now = read(key);
         if (now.version !== (store2.states.get(key)?.version ?? 0)) {
           store2.states.set(key, now);
           return { fault: "this proof was labelled in another window", state: now };
         }
-        const labelled = !said2.undecided && said2.annotation.recoverable_error_steps !== null;
-        const state = { ...said2, labelled, version: now.version + 1 };
+        const labelled = !said3.undecided && said3.annotation.recoverable_error_steps !== null;
+        const state = { ...said3, labelled, version: now.version + 1 };
         store2.states.set(key, state);
         unsaved += 1;
         if (!keep(place2(key), JSON.stringify(state)))
@@ -553,7 +540,7 @@
     const content = await PB.chunk(item.chunk, head.version);
     const problem = content.problems[item.problem];
     const state = store2.states.get(key);
-    const said2 = state && isDone(state);
+    const said3 = state && isDone(state);
     return {
       proof_id: key,
       problem_id: problem.id,
@@ -565,7 +552,7 @@
       source_id: problem.source_id ?? "",
       policy: item.policy || null,
       steps: (content.proofs[item.place].steps ?? []).map((step2) => step2.replace(/\p{Surrogate}/gu, "�")),
-      annotation: said2 && state.labelled ? state.annotation : { ...OPEN, reviewer_comment: state?.annotation.reviewer_comment ?? "" },
+      annotation: said3 && state.labelled ? state.annotation : { ...OPEN, reviewer_comment: state?.annotation.reviewer_comment ?? "" },
       run_id: labelling.run_id,
       annotator: store2.annotator,
       stratum,
@@ -646,8 +633,8 @@
     Object.hasOwn(LEVELS, level) ? explain(level, LEVELS[level]) : null
   ];
   function metricView(name) {
-    const found2 = metric(name);
-    return found2 ? explain(found2.label, ...definition(found2)) : null;
+    const found3 = metric(name);
+    return found3 ? explain(found3.label, ...definition(found3)) : null;
   }
   var definition = ({ name, help: help2, better, unit, range: [low2, high2] }) => [
     help2,
@@ -672,7 +659,7 @@
       h("h3", null, "Words"),
       terms([...TERMS, ...verdicts.flatMap((verdict) => VERDICTS[verdict])]),
       h("h3", null, "Metrics"),
-      terms(metrics.map((found2) => [found2.label, found2.help])),
+      terms(metrics.map((found3) => [found3.label, found3.help])),
       reasons.length ? [h("h3", null, "Why replies were invalid"), terms(reasons.map((code) => [code, aboutReason(code)]))] : null,
       graded ? [h("h3", null, "Levels of the meta-verifier"), terms(Object.entries(LEVELS))] : null
     ];
@@ -708,17 +695,18 @@
     fillers.get(node)?.();
     node.open = true;
   }
-  function judgmentView(item, runNumber, judgment, prompt, marks) {
+  function judgmentView(item, runNumber, judgment, prompt, marks, grades = []) {
     const mark = marks[judgment.repeat];
-    const agrees = agreement(item, mark);
+    const grade = grades[judgment.repeat] ?? null;
+    const agrees = agreement(item, judgment, mark);
     const node = h(
       "details",
       { class: `judgment ${kind(mark)}`, id: `judgment-${runNumber}-${judgment.repeat}` },
       h(
         "summary",
         null,
-        h("span", { class: `mark ${kind(mark)}`, "aria-hidden": "true" }, sign(mark, judgment.grade)),
-        h("span", { class: "title" }, `Judgment ${judgment.repeat} ${words(mark, head.runs[runNumber], judgment.grade)}`),
+        h("span", { class: `mark ${kind(mark)}`, "aria-hidden": "true" }, sign(mark, grade)),
+        h("span", { class: "title" }, `Judgment ${judgment.repeat} ${words(mark, grade)}`),
         judgment.meta ? h("span", { class: "chip" }, judgment.meta.level ?? `meta: ${judgment.meta.reason}`) : null,
         agrees ? h("span", { class: agrees === "agrees with the human" ? "chip" : "chip human" }, agrees) : null
       )
@@ -734,10 +722,11 @@
     });
     return node;
   }
-  function agreement({ label: label2 }, mark) {
-    if (label2 === null || !valid(mark)) return null;
-    if (accepts(mark) !== (label2 === -1)) return "against the human";
-    return mark >= 0 && label2 >= 0 && mark !== label2 ? "another step than the human" : "agrees with the human";
+  function agreement(item, judgment, mark) {
+    if (item.label === null || !judgment.valid) return null;
+    if (mark === ACCEPTS !== (item.label === -1)) return "against the human";
+    if (item.label === UNLOCATED || mark === UNLOCATED) return "agrees with the human";
+    return mark === item.label ? "agrees with the human" : "another step than the human";
   }
   function bodyOf(judgment, prompt) {
     return h(
@@ -869,7 +858,7 @@
     const right = h(
       "div",
       { class: "right", tabindex: 0, role: "region", "aria-label": "Judgments of this proof" },
-      proof.annotation ? annotationView(proof.annotation, namesSteps(item.runs.map(([run]) => head.runs[run]))) : h("p", { class: "small" }, "No person has annotated this proof."),
+      proof.annotation ? annotationView(proof.annotation) : h("p", { class: "small" }, "No person has annotated this proof."),
       item.runs.map(
         (marks) => runView(
           item,
@@ -915,7 +904,7 @@
     );
   }
   function problemSheets(problem) {
-    const { reference, answer } = problem;
+    const { reference, answer, rubric } = problem;
     return [
       h(
         "section",
@@ -924,6 +913,12 @@
         prose(problem.text),
         unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null
       ),
+      rubric ? h(
+        "details",
+        { class: "sheet", ontoggle: once(() => settle(60)) },
+        h("summary", null, h("h3", null, "Marking scheme")),
+        prose(rubric)
+      ) : null,
       reference || answer ? h(
         "details",
         { class: "sheet", ontoggle: once(() => settle(60)) },
@@ -975,7 +970,7 @@
     const human = flags.filter((flag) => flag.by === "human");
     const judges = flags.filter((flag) => flag.by === "judge");
     const marked = [flags.length && "flagged", human.length && "by-human", judges.length && "by-judge"];
-    const link = (flag, at) => [
+    const link2 = (flag, at) => [
       at ? ", " : "",
       h("a", { href: address(item, flag.run, flag.repeat) }, flag.label)
     ];
@@ -991,14 +986,14 @@
           "p",
           { class: "flags" },
           human.map((flag) => h("span", { class: "flag human" }, flag.label)),
-          judges.length ? h("span", { class: "flag reject" }, "first wrong step for ", judges.map(link)) : null
+          judges.length ? h("span", { class: "flag reject" }, "first wrong step for ", judges.map(link2)) : null
         ) : null
       )
     );
   }
-  function annotationView(annotation, places) {
-    const { correct, fatal, recoverable, first, comment, reason, remark, grade, max_grade } = annotation;
-    const verdict = correct ? "right: no error found" : fatal === null ? places ? "wrong: judged as a whole, no step named" : "wrong" : fatal >= 0 ? `wrong: fatal error at step ${fatal}` : "not right: recoverable errors only";
+  function annotationView(annotation) {
+    const { correct, fatal, recoverable, first, comment, reason, remark, grade, grades } = annotation;
+    const verdict = grade ? `${grade[0]} of ${grade[1]} points; counts as ${correct ? "right" : "wrong"}` : correct ? "right: no error found" : fatal === null ? "wrong: judged as a whole, no step named" : fatal >= 0 ? `wrong: fatal error at step ${fatal}` : "not right: recoverable errors only";
     return h(
       "section",
       { class: "sheet human" },
@@ -1007,17 +1002,16 @@
         "p",
         null,
         h("b", null, verdict),
-        grade === null ? "" : `; graded ${gradeText(grade)}${max_grade === null ? "" : ` of ${max_grade}`}`,
         recoverable.length ? `; recoverable at ${recoverable.map((step2) => `step ${step2}`).join(", ")}` : "",
         first !== null && first >= 0 ? `; first error at step ${first}` : ""
       ),
       comment ? prose(comment) : null,
+      grades.map(([grader, given, said3]) => [h("h4", null, `${grader}: ${given}`), said3 ? prose(said3) : null]),
       reason ? [h("h4", null, "Why the first error is one"), prose(reason)] : null,
       remark ? [h("h4", null, "Remark"), prose(remark)] : null
     );
   }
-  function runView(item, entry, shown) {
-    const [runNumber, why, marks] = entry;
+  function runView(item, [runNumber, why, marks, grades], shown) {
     const run = head.runs[runNumber];
     return h(
       "section",
@@ -1027,21 +1021,23 @@
         "p",
         { class: "callout bad" },
         why === "pending" ? "The policy has not answered yet." : ["No valid proof, so nothing was judged and it scores 0: ", reasonView(why)]
-      ) : bigStrip(item, entry, shown),
-      (shown?.judgments ?? []).map((judgment) => judgmentView(item, runNumber, judgment, shown?.prompt ?? null, marks))
+      ) : bigStrip(item, runNumber, marks, shown, grades),
+      (shown?.judgments ?? []).map(
+        (judgment) => judgmentView(item, runNumber, judgment, shown?.prompt ?? null, marks, grades)
+      )
     );
   }
-  function bigStrip(item, [run, , marks, grades], shown) {
-    const link = (mark, repeat) => {
-      const grade = grades?.[repeat];
-      const says = `Judgment ${repeat} ${words(mark, head.runs[run], grade)}`;
+  function bigStrip(item, run, marks, shown, grades = []) {
+    const link2 = (mark, repeat) => {
+      const grade = grades[repeat] ?? null;
+      const says = `Judgment ${repeat} ${words(mark, grade)}`;
       const href = mark === MISSING ? null : address(item, run, repeat);
       return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark, grade));
     };
     return h(
       "div",
       { class: "big-strip" },
-      marks.map(link),
+      marks.map(link2),
       h("span", { class: "small" }, tally(marks)),
       shown?.neutralised ? h(
         "p",
@@ -1058,8 +1054,8 @@
     if (repeat === null) {
       for (const [of, , marks] of item.runs) {
         const telling = ["accept", "reject"].map((wanted2) => marks.findIndex((mark2) => kind(mark2) === wanted2));
-        const found2 = telling.filter((at) => at >= 0);
-        for (const at of found2.length ? found2 : [0]) openJudgment(node(of, at));
+        const found3 = telling.filter((at) => at >= 0);
+        for (const at of found3.length ? found3 : [0]) openJudgment(node(of, at));
       }
       return;
     }
@@ -1077,7 +1073,7 @@
   // report/labelling.ts
   var store = null;
   var desk = null;
-  var said = [];
+  var said2 = [];
   var isLabelling = () => desk?.node.isConnected ?? false;
   async function showLabelling(main2, key) {
     const labelling = head.labelling;
@@ -1237,7 +1233,7 @@
           changed(on, state) || !done ? "Save (Enter)" : "Next (Enter)"
         ),
         press("Cannot say (u)", state.undecided, () => save(on, true)),
-        h("button", { type: "button", disabled: !done && !said.length, onclick: () => undo(on) }, "Undo (z)")
+        h("button", { type: "button", disabled: !done && !said2.length, onclick: () => undo(on) }, "Undo (z)")
       ),
       walkView(on)
     ];
@@ -1303,14 +1299,14 @@
       announce("Say first whether there is an error");
       return;
     }
-    const found2 = undecided || taken ? OPEN : findings(first, severity);
-    const annotation = { ...found2, reviewer_comment: on.comment.value };
+    const found3 = undecided || taken ? OPEN : findings(first, severity);
+    const annotation = { ...found3, reviewer_comment: on.comment.value };
     const seconds = Math.round((performance.now() - on.since) / 100) / 10;
     const saved = await on.store.save(on.item.key, { annotation, undecided, seconds });
     if ("fault" in saved) fail(on, saved.fault);
     if (saved.state) on.draft = draftOf(saved.state);
     if (!("fault" in saved)) {
-      if (!taken) said.push(on.item.key);
+      if (!taken) said2.push(on.item.key);
       announce(taken ? "Taken back" : "Saved");
     }
     on.draw();
@@ -1327,11 +1323,11 @@
   }
   async function undo(on) {
     if (isDone(on.store.states.get(on.item.key))) {
-      said.splice(said.lastIndexOf(on.item.key), said.includes(on.item.key) ? 1 : 0);
+      said2.splice(said2.lastIndexOf(on.item.key), said2.includes(on.item.key) ? 1 : 0);
       await save(on, false, true);
       return;
     }
-    const last = said.at(-1);
+    const last = said2.at(-1);
     if (last !== void 0) location.hash = `#/label/${encodeURIComponent(last)}`;
   }
   function go(by) {
@@ -1425,8 +1421,8 @@
 
   // report/says.ts
   function saysView(run) {
-    const said2 = run.splits.all?.metrics ? sentences(run, run.splits.all) : null;
-    if (!said2) return null;
+    const said3 = run.splits.all?.metrics ? sentences(run, run.splits.all) : null;
+    if (!said3) return null;
     return h(
       "section",
       { class: "says", "aria-labelledby": "says" },
@@ -1434,7 +1430,7 @@
       h(
         "ol",
         null,
-        said2.map((sentence) => h("li", null, sentence))
+        said3.map((sentence) => h("li", null, sentence))
       )
     );
   }
@@ -1593,11 +1589,11 @@
       h("span", null, "Read the proofs"),
       links.map(([values, what]) => {
         const wanted = { ...values, run: only(run) };
-        const found2 = count(wanted);
+        const found3 = count(wanted);
         return h(
-          found2 ? "a" : "span",
-          { class: "place", href: found2 ? listAddress(wanted) : null },
-          h("b", null, number(found2)),
+          found3 ? "a" : "span",
+          { class: "place", href: found3 ? listAddress(wanted) : null },
+          h("b", null, number(found3)),
           ` ${what}`
         );
       })
@@ -1606,7 +1602,7 @@
   function metricsTable(run, splits) {
     const withScores = splits.filter(([, split]) => split.metrics);
     if (!withScores.length) return null;
-    const names = Object.keys(withScores[0][1].metrics ?? {});
+    const names2 = Object.keys(withScores[0][1].metrics ?? {});
     const marked = footnotes(withScores.flatMap(([, split]) => Object.values(split.intervals ?? {})));
     return h(
       "details",
@@ -1637,7 +1633,7 @@
             }
           }))
         ],
-        rows: names.map((metric2) => ({ metric: metric2 }))
+        rows: names2.map((metric2) => ({ metric: metric2 }))
       })
     );
   }
@@ -1863,7 +1859,7 @@
     ];
     return all.filter((column) => column !== null);
   }
-  var ranks = (found2) => !found2 ? "no rank" : found2.best === found2.worst ? found2.best : `${found2.best}–${found2.worst}`;
+  var ranks = (found3) => !found3 ? "no rank" : found3.best === found3.worst ? found3.best : `${found3.best}–${found3.worst}`;
   function boardCaption(runs, compared, ranked) {
     if (runs.length < 2) return "Scores with 95 % intervals.";
     const holds2 = "Scores with 95 % intervals; a rank interval holds every rank that the shown differences allow.";
@@ -1873,13 +1869,13 @@
     return `${compared.length ? holds2 : "Scores with 95 % intervals."} No rank: a run that is not finished, or may not be compared with the others (see below).`;
   }
   function pairs(task, splits) {
-    const found2 = head.comparisons.filter((comparison) => comparison.task === task && splits.includes(comparison.split));
-    if (!found2.length) return h("p", { class: "small" }, "Differences are shown between runs that are complete.");
+    const found3 = head.comparisons.filter((comparison) => comparison.task === task && splits.includes(comparison.split));
+    if (!found3.length) return h("p", { class: "small" }, "Differences are shown between runs that are complete.");
     return h(
       "details",
-      { class: "all-metrics", open: found2.some((comparison) => comparison.reason || comparison.pairs.length <= 12) },
+      { class: "all-metrics", open: found3.some((comparison) => comparison.reason || comparison.pairs.length <= 12) },
       h("summary", null, "Paired differences"),
-      found2.map((comparison) => {
+      found3.map((comparison) => {
         if (comparison.reason)
           return h(
             "p",
@@ -2043,10 +2039,10 @@
   var shortened = (name) => name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
   function groupsOf(run, data, by) {
     const candidates = run.task === "prover" ? ["pessimistic"] : ["rough_bal_f1", "rough_tpr", "rough_tnr"];
-    const found2 = data.breakdown[by];
-    const metric2 = candidates.find((name) => found2.some((row2) => row2.metric === name)) ?? found2[0].metric;
+    const found3 = data.breakdown[by];
+    const metric2 = candidates.find((name) => found3.some((row2) => row2.metric === name)) ?? found3[0].metric;
     const metrics = run.task === "verifier" && by === "severity" ? ["rough_tpr", "rough_tnr"] : [metric2];
-    const rows = found2.filter((row2) => metrics.includes(row2.metric)).slice(0, MOST_GROUPS).map(({ group, metric: of, value, interval, proofs, problems, note }) => {
+    const rows = found3.filter((row2) => metrics.includes(row2.metric)).slice(0, MOST_GROUPS).map(({ group, metric: of, value, interval, proofs, problems, note }) => {
       const [low2, high2] = range(interval) ?? [null, null];
       return { group, metric: of, value, low: low2, high: high2, proofs, problems, note: note ?? "" };
     });
@@ -2109,8 +2105,8 @@ ${size}`;
       })
     );
     const rows = [...totals.keys()].filter((row2) => totals.get(row2));
-    const said2 = new Set([...all.values()].filter((cell) => cell.judgments > 0).map((cell) => cell.reported));
-    const columns2 = [...new Set(reported.map(name))].filter((column) => rows.includes(column) || said2.has(column));
+    const said3 = new Set([...all.values()].filter((cell) => cell.judgments > 0).map((cell) => cell.reported));
+    const columns2 = [...new Set(reported.map(name))].filter((column) => rows.includes(column) || said3.has(column));
     const cells = [...all.values()].filter((cell) => rows.includes(cell.annotated) && columns2.includes(cell.reported)).map((cell) => ({ ...cell, share: cell.judgments / (totals.get(cell.annotated) ?? 1) }));
     return { cells, rows, columns: columns2, totals };
   }
@@ -2140,7 +2136,7 @@ ${share}`;
     gwet_ac1: "Gwet's AC1"
   };
   function agreementTable(data) {
-    const named = (between2, found2 = []) => found2.map((row2) => ({ ...row2, between: between2 }));
+    const named = (between2, found3 = []) => found3.map((row2) => ({ ...row2, between: between2 }));
     const rows = [...named("between repeats", data.agreement), ...named("with people", data.human_agreement)];
     if (!rows.length) return null;
     const about = "1 is full agreement; 0, for kappa and alpha, is chance. Invalid judgments are left out.";
@@ -2512,6 +2508,132 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     );
   }
 
+  // report/study.ts
+  function studyView(study) {
+    const policies = names(study.runs.map((cell) => cell.policy ?? ""));
+    const judges = names(study.runs.map((cell) => cell.judge));
+    const matrix = (caption, show2) => table({
+      caption,
+      columns: [
+        { key: "policy", label: "policy", show: (row2) => visible(row2.policy) },
+        ...judges.map((judge) => ({
+          key: judge,
+          label: judge,
+          numeric: true,
+          show: (row2) => {
+            const cell = found2(study, row2.policy, judge);
+            return cell ? show2(cell) : "–";
+          },
+          value: (row2) => found2(study, row2.policy, judge)?.value
+        }))
+      ],
+      rows: policies.map((policy) => ({ policy }))
+    });
+    const corrected = study.runs.some((cell) => cell.corrected?.value !== void 0);
+    return h(
+      "section",
+      { "aria-label": "Study", class: "study" },
+      h("h2", null, `Study: ${policies.length} policies, ${judges.length} judges`),
+      matrix(
+        `${names(study.runs.map((cell) => cell.metric)).join(", ")}, 95 % interval in percent; # is the rank under this judge`,
+        score2
+      ),
+      corrected ? matrix("Corrected by each judge's calibration", correctedScore) : null,
+      panels(study),
+      crossed(study),
+      study.orders.length ? table({
+        caption: "How far judges agree on the order of the policies",
+        columns: [
+          { key: "first", label: "judge" },
+          { key: "second", label: "judge" },
+          { key: "policies", label: "policies", numeric: true },
+          { key: "tau_b", label: "Kendall's τ-b", numeric: true, show: (row2) => row2.tau_b.toFixed(2) }
+        ],
+        rows: study.orders
+      }) : null,
+      costs(study),
+      sentences3(study.notes)
+    );
+  }
+  var names = (all) => [...new Set(all)].sort();
+  var found2 = (study, policy, judge) => study.runs.find((cell) => cell.policy === policy && cell.judge === judge);
+  var link = (cell, words2) => h("a", { href: `#/run/${encodeURIComponent(`${cell.policy}--${cell.judge}`)}` }, words2);
+  var within = (interval) => interval?.low == null ? "" : ` [${between(interval)}]`;
+  function score2(cell) {
+    if (cell.value === null) return `${cell.done} of ${cell.wanted} records`;
+    const rank = cell.rank === null ? "" : ` #${cell.rank}`;
+    return [link(cell, percent(cell.value)), `${within(cell.interval)}${rank}`];
+  }
+  function correctedScore(cell) {
+    if (!cell.corrected) return "–";
+    if (cell.corrected.value === void 0) return h("span", { title: cell.corrected.refused }, "refused");
+    return `${percent(cell.corrected.value)}${within(cell.corrected.interval ?? null)}`;
+  }
+  function panels(study) {
+    const rows = Object.entries(study.panels).map(([policy, panel]) => ({
+      policy,
+      ...panel.rules,
+      repeats: panel.repeats
+    }));
+    if (!rows.length) return null;
+    const rule = (key, label2) => ({
+      key,
+      label: label2,
+      numeric: true,
+      show: (row2) => `${percent(row2[key].value)}${within(row2[key].interval)}`,
+      value: (row2) => row2[key].value
+    });
+    return table({
+      caption: "Panels: the score when so many of the judges must accept a proof",
+      columns: [
+        { key: "policy", label: "policy" },
+        { key: "repeats", label: "R", numeric: true },
+        rule("any", "any judge"),
+        rule("majority", "more than half"),
+        rule("all", "all judges")
+      ],
+      rows
+    });
+  }
+  function crossed(study) {
+    const rows = Object.entries(study.crossed).flatMap(([policy, pairs2]) => pairs2.map((pair) => ({ policy, ...pair })));
+    if (!rows.length) return null;
+    return table({
+      caption: "Proofs that one judge accepts, by its run's rule, and another does not",
+      columns: [
+        { key: "policy", label: "policy" },
+        { key: "accepts", label: "accepted by" },
+        { key: "rejects", label: "not by" },
+        { key: "proofs", label: "proofs", numeric: true },
+        { key: "of", label: "of", numeric: true }
+      ],
+      rows
+    });
+  }
+  function costs(study) {
+    const rows = [...study.runs, ...study.calibrations].filter((cell) => cell.cost_usd !== null);
+    if (!rows.length) return null;
+    return table({
+      caption: "Cost and score of each run; a proof that several judges read is paid in one of them",
+      columns: [
+        { key: "run", label: "run", show: (cell) => `${cell.policy ?? "calibration"}--${cell.judge}` },
+        {
+          key: "value",
+          label: "score",
+          numeric: true,
+          show: (cell) => cell.value === null ? "–" : percent(cell.value)
+        },
+        { key: "cost_usd", label: "US dollars", numeric: true, show: (cell) => (cell.cost_usd ?? 0).toFixed(2) }
+      ],
+      rows
+    });
+  }
+  var sentences3 = (all) => all.length ? h(
+    "ul",
+    { class: "small" },
+    all.map((sentence) => h("li", null, visible(sentence)))
+  ) : null;
+
   // report/overview.ts
   function overview(runName) {
     const named = runName === void 0 ? -1 : head.runs.findIndex((run2) => run2.name === runName);
@@ -2522,6 +2644,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     const whole = h(
       "div",
       { class: "overview" },
+      head.study ? studyView(head.study) : null,
       head.runs.length > 1 ? leaderboards() : null,
       head.published ? publishedTable(head.published) : null,
       glance(run)
@@ -2602,9 +2725,9 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     );
   }
   function notes(run) {
-    const sentences3 = [...(run.losses ?? []).map((loss) => `Saved replies were lost: ${loss}`), ...run.warnings];
+    const sentences4 = [...(run.losses ?? []).map((loss) => `Saved replies were lost: ${loss}`), ...run.warnings];
     if (run.closed_unanswered)
-      sentences3.unshift(`${plural(run.closed_unanswered, "unanswered call")} closed as zero credit (--final)`);
+      sentences4.unshift(`${plural(run.closed_unanswered, "unanswered call")} closed as zero credit (--final)`);
     return h(
       "div",
       { class: "callout warn", role: "note" },
@@ -2612,7 +2735,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       h(
         "ul",
         null,
-        sentences3.map((sentence) => h("li", null, visible(sentence)))
+        sentences4.map((sentence) => h("li", null, visible(sentence)))
       )
     );
   }
@@ -2646,9 +2769,9 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     }
   }
   function markLinks(here) {
-    for (const link of document.querySelectorAll("header nav a")) {
-      if (link.getAttribute("href") === here) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
+    for (const link2 of document.querySelectorAll("header nav a")) {
+      if (link2.getAttribute("href") === here) link2.setAttribute("aria-current", "page");
+      else link2.removeAttribute("aria-current");
     }
   }
   function reading() {

@@ -1,9 +1,8 @@
 /* One judgment, and the exact texts behind it. */
 import { levelView, reasonView } from "./glossary";
-import { accepts, kind, sign, valid, words } from "./marks";
+import { ACCEPTS, kind, sign, UNLOCATED, words } from "./marks";
 import type { Call, Item, Judgment, MetaLevel } from "./model";
 import { copyButton, h, number, raw, settle, unseen } from "./shell";
-import { head } from "./state";
 import { prose } from "./texts";
 import { plural } from "./words";
 
@@ -22,17 +21,19 @@ export function judgmentView(
   judgment: Judgment,
   prompt: string | null,
   marks: number[],
+  grades: (number | null)[] = [],
 ) {
   const mark = marks[judgment.repeat];
-  const agrees = agreement(item, mark);
+  const grade = grades[judgment.repeat] ?? null;
+  const agrees = agreement(item, judgment, mark);
   const node = h(
     "details",
     { class: `judgment ${kind(mark)}`, id: `judgment-${runNumber}-${judgment.repeat}` },
     h(
       "summary",
       null,
-      h("span", { class: `mark ${kind(mark)}`, "aria-hidden": "true" }, sign(mark, judgment.grade)),
-      h("span", { class: "title" }, `Judgment ${judgment.repeat} ${words(mark, head.runs[runNumber], judgment.grade)}`),
+      h("span", { class: `mark ${kind(mark)}`, "aria-hidden": "true" }, sign(mark, grade)),
+      h("span", { class: "title" }, `Judgment ${judgment.repeat} ${words(mark, grade)}`),
       judgment.meta ? h("span", { class: "chip" }, judgment.meta.level ?? `meta: ${judgment.meta.reason}`) : null,
       agrees ? h("span", { class: agrees === "agrees with the human" ? "chip" : "chip human" }, agrees) : null,
     ),
@@ -50,10 +51,11 @@ export function judgmentView(
 }
 
 /* How a judgment compares with the human annotation; null where there is none, or the judgment is invalid. */
-function agreement({ label }: Item, mark: number): string | null {
-  if (label === null || !valid(mark)) return null;
-  if (accepts(mark) !== (label === -1)) return "against the human";
-  return mark >= 0 && label >= 0 && mark !== label ? "another step than the human" : "agrees with the human";
+function agreement(item: Item, judgment: Judgment, mark: number): string | null {
+  if (item.label === null || !judgment.valid) return null;
+  if ((mark === ACCEPTS) !== (item.label === -1)) return "against the human";
+  if (item.label === UNLOCATED || mark === UNLOCATED) return "agrees with the human";
+  return mark === item.label ? "agrees with the human" : "another step than the human";
 }
 
 function bodyOf(judgment: Judgment, prompt: string | null) {

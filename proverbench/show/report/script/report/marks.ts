@@ -1,9 +1,9 @@
 /* Marks of judgments, as the index of proofs has them. */
-import type { Marks, Run } from "./model";
+import type { Marks } from "./model";
 import { h } from "./shell";
 import { head } from "./state";
 
-export type Kind = "accept" | "reject" | "invalid" | "missing";
+type Kind = "accept" | "reject" | "invalid" | "missing";
 type Counts = Record<Kind, number>;
 
 export const ACCEPTS = -1;
@@ -12,7 +12,7 @@ export const MISSING = -2;
 
 export const INVALID_FROM = -10;
 
-/** Rejects, or is wrong, without a step that is named: a grade, or a verdict on the proof as a whole. */
+/** Wrong, and no step was named: a human's label, or a judgment that rejects. */
 export const UNLOCATED = -3;
 
 export const accepts = (mark: number) => mark === ACCEPTS;
@@ -20,42 +20,46 @@ export const rejects = (mark: number) => mark >= 0 || mark === UNLOCATED;
 export const valid = (mark: number) => accepts(mark) || rejects(mark);
 
 export const kind = (mark: number): Kind =>
-  accepts(mark) ? "accept" : rejects(mark) ? "reject" : mark === MISSING ? "missing" : "invalid";
+  mark === ACCEPTS ? "accept" : rejects(mark) ? "reject" : mark === MISSING ? "missing" : "invalid";
 
 export const reasonOf = (mark: number) => head.index.reasons[INVALID_FROM - mark];
 
-type Grade = number | null | undefined;
-const isGrade = (grade: Grade) => grade !== null && grade !== undefined;
+/** A judgment in a sign or two; a grade is shown as one. */
+export const sign = (mark: number, grade: number | null = null) =>
+  grade !== null
+    ? String(grade)
+    : mark === ACCEPTS
+      ? "✓"
+      : mark >= 0
+        ? String(mark)
+        : mark === UNLOCATED
+          ? "✗"
+          : mark === MISSING
+            ? "·"
+            : "!";
 
-/** A grade as it is written: 6, or 0.5. */
-export const gradeText = (grade: number) => String(Number(grade.toPrecision(6)));
+export const words = (mark: number, grade: number | null = null) =>
+  said(mark) + (grade === null ? "" : `, grade ${grade}`);
 
-/** What a small mark shows: the grade where there is one, and whether it accepts. */
-export function sign(mark: number, grade?: Grade): string {
-  if (mark === MISSING) return "·";
-  if (!valid(mark)) return "!";
-  if (mark >= 0) return String(mark);
-  return (isGrade(grade) ? gradeText(grade!) : "") + (accepts(mark) ? "✓" : "✗");
-}
+const said = (mark: number) =>
+  mark === ACCEPTS
+    ? "accepts"
+    : mark >= 0
+      ? `rejects at step ${mark}`
+      : mark === UNLOCATED
+        ? "rejects"
+        : mark === MISSING
+          ? "not answered yet"
+          : `invalid: ${reasonOf(mark)}`;
 
-/** What a judgment of a run says, after "Judgment 0". */
-export function words(mark: number, run: Run, grade?: Grade): string {
-  if (mark === MISSING) return "not answered yet";
-  if (!valid(mark)) return `invalid: ${reasonOf(mark)}`;
-  const verdict = accepts(mark) ? "accepts" : mark >= 0 ? `rejects at step ${mark}` : "rejects";
-  if (!isGrade(grade)) return verdict;
-  const of = run.max_grade === null ? "" : ` of ${gradeText(run.max_grade)}`;
-  return `gives ${gradeText(grade!)}${of} and ${verdict}`;
-}
-
-export function marksOf(marks: number[], grades: Marks[3], compact = false) {
+export function marksOf(marks: number[], compact = false, grades: (number | null)[] = []) {
   if (compact && marks.length > 10) {
     const counts = counted(marks);
     return (Object.entries({ accept: "✓", reject: "✗", invalid: "!", missing: "·" }) as [Kind, string][])
       .filter(([name]) => counts[name])
       .map(([name, shown]) => h("span", { class: `tally ${name}` }, `${shown}${counts[name]}`));
   }
-  return marks.map((mark, at) => h("span", { class: `mark ${kind(mark)}` }, sign(mark, grades?.[at])));
+  return marks.map((mark, at) => h("span", { class: `mark ${kind(mark)}` }, sign(mark, grades[at] ?? null)));
 }
 
 export function strip(run: Marks, compact = false) {
@@ -67,7 +71,7 @@ export function strip(run: Marks, compact = false) {
     { class: "strip", role: "img", "aria-label": name + said, title: name + said },
     why
       ? h("span", { class: "nothing" }, why === "pending" ? "no proof yet" : `no proof: ${why}`)
-      : marksOf(marks, grades, compact),
+      : marksOf(marks, compact, grades),
   );
 }
 

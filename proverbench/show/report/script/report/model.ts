@@ -106,9 +106,6 @@ export interface Run {
   protocol: string;
   /** What a judgment says under it. */
   verdict: "first-error-step" | "grade" | "label";
-  /** The best grade, and the least that accepts; null where judges give none. */
-  max_grade: number | null;
-  accept_from: number | null;
   scored_by: string;
   tool: string | null;
   imported: { evaluator_version: string | null; run_id: string | null; code_sha256: string | null } | null;
@@ -192,7 +189,7 @@ export interface PublishedRow {
   meta_bal_f1: number | null;
 }
 
-/** Of one run: its number, why there is no proof (or null), a mark for each judgment, and its grade where judges grade. */
+/** Of one run: its number, why there is no proof (or null), a mark for each judgment, and its grade if there are any. */
 export type Marks = [run: number, why: string | null, marks: number[], grades?: (number | null)[]];
 
 /** A metric, as proverbench.metrics declares it. */
@@ -234,7 +231,38 @@ export interface Labelling {
   drawn: Drawn[];
 }
 
+/** A value with its interval, as shares. */
+export interface Shown {
+  value: number;
+  interval: Interval | null;
+}
+
+/** A run of a study, or a calibration of one. */
+export interface StudyCell {
+  policy?: string;
+  judge: string;
+  done: number;
+  wanted: number;
+  metric: string;
+  value: number | null;
+  interval: Shown["interval"];
+  rank: number | null;
+  corrected?: { value?: number; interval?: Shown["interval"]; refused?: string } | null;
+  cost_usd: number | null;
+}
+
+export interface Study {
+  runs: StudyCell[];
+  calibrations: StudyCell[];
+  orders: { first: string; second: string; tau_b: number; policies: number }[];
+  panels: Record<string, { repeats: number; rules: Record<"any" | "majority" | "all", Shown> }>;
+  crossed: Record<string, { accepts: string; rejects: string; proofs: number; of: number }[]>;
+  notes: string[];
+}
+
 export interface Head {
+  /** Where the runs are those of a study. */
+  study?: Study;
   made_by: string;
   /** The metrics of each benchmark that a run is of, headlines first. */
   metrics: Partial<Record<Task, Metric[]>>;
@@ -278,6 +306,8 @@ export interface Item {
   subject: string;
   policy: string;
   label: number | null;
+  /** People's grade: 6/7. */
+  grade: string | null;
   steps: number;
   chunk: number;
   place: number;
@@ -292,6 +322,8 @@ export interface Problem {
   reference: string | null;
   answer: string | null;
   source_id: string | null;
+  /** What earns how many points. */
+  rubric: string | null;
 }
 
 export interface Annotation {
@@ -303,9 +335,9 @@ export interface Annotation {
   remark: string | null;
   correct: boolean;
   first: number | null;
-  /** In points, of so many; null where people gave none. */
-  grade: number | null;
-  max_grade: number | null;
+  /** Points, and the most there are. */
+  grade: [number, number] | null;
+  grades: [grader: string, grade: number, comment: string][];
 }
 
 /** A reply as it came, and what is known of the call. */
@@ -329,9 +361,7 @@ export interface MetaLevel extends Call {
 export interface Judgment extends Call {
   repeat: number;
   valid: boolean;
-  accepts: boolean;
   step: number | null;
-  grade: number | null;
   reason: string | null;
   assessment: string;
   errors: string[];

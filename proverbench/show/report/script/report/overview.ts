@@ -7,6 +7,7 @@ import { leaderboards } from "./leaderboard";
 import type { Run } from "./model";
 import { plots } from "./plots";
 import { publishedTable } from "./published";
+import { studyView } from "./study";
 import { h, later, number, visible } from "./shell";
 import { chosen, head, roleOf } from "./state";
 import { plural, TASKS } from "./words";
@@ -20,6 +21,7 @@ export function overview(runName?: string) {
   const whole = h(
     "div",
     { class: "overview" },
+    head.study ? studyView(head.study) : null,
     head.runs.length > 1 ? leaderboards() : null,
     head.published ? publishedTable(head.published) : null,
     glance(run),

@@ -1,9 +1,8 @@
 /* One proof, its problem, and what people and judges say of it. */
-import { namesSteps } from "./filters";
 import { reasonView } from "./glossary";
 import { calls, judgmentView, openJudgment } from "./judgment";
 import { debounce, drawRows, nameOf, type Reader, reveal, step } from "./list";
-import { gradeText, kind, MISSING, sign, tally, words } from "./marks";
+import { kind, MISSING, sign, tally, words } from "./marks";
 import type { Annotation, Chunk, Item, Judged, Marks, Problem, Proof } from "./model";
 import { copyButton, h, number, settle, unseen } from "./shell";
 import { address, head, roleOf } from "./state";
@@ -66,7 +65,7 @@ function proofView(reader: Reader, item: Item, content: Chunk): HTMLElement[] {
     "div",
     { class: "right", tabindex: 0, role: "region", "aria-label": "Judgments of this proof" },
     proof.annotation
-      ? annotationView(proof.annotation, namesSteps(item.runs.map(([run]) => head.runs[run])))
+      ? annotationView(proof.annotation)
       : h("p", { class: "small" }, "No person has annotated this proof."),
     item.runs.map((marks) =>
       runView(
@@ -116,7 +115,7 @@ function headingOf(reader: Reader, item: Item) {
 }
 
 export function problemSheets(problem: Problem) {
-  const { reference, answer } = problem;
+  const { reference, answer, rubric } = problem;
   return [
     h(
       "section",
@@ -125,6 +124,14 @@ export function problemSheets(problem: Problem) {
       prose(problem.text),
       unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null,
     ),
+    rubric
+      ? h(
+          "details",
+          { class: "sheet", ontoggle: once(() => settle(60)) },
+          h("summary", null, h("h3", null, "Marking scheme")),
+          prose(rubric),
+        )
+      : null,
     reference || answer
       ? h(
           "details",
@@ -220,17 +227,17 @@ function stepView(item: Item, content: string, index: number, flags: Flag[]) {
 
 // ------------------------------------------------------------ verdicts
 
-function annotationView(annotation: Annotation, places: boolean) {
-  const { correct, fatal, recoverable, first, comment, reason, remark, grade, max_grade } = annotation;
-  const verdict = correct
-    ? "right: no error found"
-    : fatal === null
-      ? places
+function annotationView(annotation: Annotation) {
+  const { correct, fatal, recoverable, first, comment, reason, remark, grade, grades } = annotation;
+  const verdict = grade
+    ? `${grade[0]} of ${grade[1]} points; counts as ${correct ? "right" : "wrong"}`
+    : correct
+      ? "right: no error found"
+      : fatal === null
         ? "wrong: judged as a whole, no step named"
-        : "wrong"
-      : fatal >= 0
-        ? `wrong: fatal error at step ${fatal}`
-        : "not right: recoverable errors only";
+        : fatal >= 0
+          ? `wrong: fatal error at step ${fatal}`
+          : "not right: recoverable errors only";
   return h(
     "section",
     { class: "sheet human" },
@@ -239,18 +246,17 @@ function annotationView(annotation: Annotation, places: boolean) {
       "p",
       null,
       h("b", null, verdict),
-      grade === null ? "" : `; graded ${gradeText(grade)}${max_grade === null ? "" : ` of ${max_grade}`}`,
       recoverable.length ? `; recoverable at ${recoverable.map((step) => `step ${step}`).join(", ")}` : "",
       first !== null && first >= 0 ? `; first error at step ${first}` : "",
     ),
     comment ? prose(comment) : null,
+    grades.map(([grader, given, said]) => [h("h4", null, `${grader}: ${given}`), said ? prose(said) : null]),
     reason ? [h("h4", null, "Why the first error is one"), prose(reason)] : null,
     remark ? [h("h4", null, "Remark"), prose(remark)] : null,
   );
 }
 
-export function runView(item: Item, entry: Marks, shown: Judged | undefined) {
-  const [runNumber, why, marks] = entry;
+export function runView(item: Item, [runNumber, why, marks, grades]: Marks, shown: Judged | undefined) {
   const run = head.runs[runNumber];
   return h(
     "section",
@@ -264,15 +270,17 @@ export function runView(item: Item, entry: Marks, shown: Judged | undefined) {
             ? "The policy has not answered yet."
             : ["No valid proof, so nothing was judged and it scores 0: ", reasonView(why)],
         )
-      : bigStrip(item, entry, shown),
-    (shown?.judgments ?? []).map((judgment) => judgmentView(item, runNumber, judgment, shown?.prompt ?? null, marks)),
+      : bigStrip(item, runNumber, marks, shown, grades),
+    (shown?.judgments ?? []).map((judgment) =>
+      judgmentView(item, runNumber, judgment, shown?.prompt ?? null, marks, grades),
+    ),
   );
 }
 
-function bigStrip(item: Item, [run, , marks, grades]: Marks, shown: Judged | undefined) {
+function bigStrip(item: Item, run: number, marks: number[], shown: Judged | undefined, grades: (number | null)[] = []) {
   const link = (mark: number, repeat: number) => {
-    const grade = grades?.[repeat];
-    const says = `Judgment ${repeat} ${words(mark, head.runs[run], grade)}`;
+    const grade = grades[repeat] ?? null;
+    const says = `Judgment ${repeat} ${words(mark, grade)}`;
     const href = mark === MISSING ? null : address(item, run, repeat);
     return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark, grade));
   };
