@@ -13,7 +13,7 @@ from tests.support import SHARED, Ended
 
 collect_ignore = [] if SHARED.is_dir() else ["inputs/test_formatted.py"]
 """Modules of nothing but third parties' data, which are not part of the repository."""
-NEED_SHARED = {"lean_data", "imported_page"}
+NEED_SHARED = {"shared_lean", "found_by_others", "imported_page"}
 """Fixtures that are nothing but shared data."""
 
 

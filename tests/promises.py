@@ -26,6 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SLOWEST_S = 600
 """Tests of a broken promise that take longer hang, which is noticed."""
+_NOTHING_RAN = 5
 COPIED = ("proverbench", "tests", "docs", "data", "configs", "prompts", "runs", "benchmarks", "pyproject.toml")
 """What a copy of the tree needs for its tests, besides the pages at the top."""
 
@@ -125,7 +126,7 @@ def copy_of_the_tree(target: Path) -> None:
 
 
 def fails(tree: Path, tests: Sequence[str]) -> bool:
-    """Whether a tree's tests fail."""
+    """Whether a tree's tests fail; a copy has no third parties' data beside it, so that some are left out."""
     nodes = [f"tests/{test}" for test in tests]
     command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *nodes]
     where = os.environ | {"PYTHONPATH": str(tree)}
@@ -133,16 +134,22 @@ def fails(tree: Path, tests: Sequence[str]) -> bool:
         command, cwd=tree, env=where, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     ) as running:
         try:
-            return running.wait(SLOWEST_S) == 1
+            code = running.wait(SLOWEST_S)
         except subprocess.TimeoutExpired:
             os.killpg(running.pid, signal.SIGKILL)
             return True
+    if code == _NOTHING_RAN:
+        raise SystemExit(f"none of these tests can run in a copy of the tree: {' '.join(tests)}")
+    return code != 0
 
 
 def survivors(chosen: Sequence[Promise], tree: Path) -> Iterator[str]:
     """A line for each break that nothing notices, as they are found."""
-    for promise in chosen:
-        if promise.breaks and fails(tree, promise.tests):
+    broken = [promise for promise in chosen if promise.breaks]
+    # One run of them all is quicker than one for each promise, and nearly always enough.
+    sound = bool(broken) and not fails(tree, list(dict.fromkeys(test for one in broken for test in one.tests)))
+    for promise in broken:
+        if not sound and fails(tree, promise.tests):
             yield f"{promise.id}: its tests fail without any change"
             continue
         for one in promise.breaks:
@@ -180,8 +187,8 @@ def main() -> int:
             print(line, flush=True)
     finally:
         shutil.rmtree(tree, ignore_errors=True)
-    broken = sum(len(promise.breaks) for promise in chosen)
-    print(f"{len(chosen)} promises, {broken} broken, {found} survived")
+    breaks = sum(len(promise.breaks) for promise in chosen)
+    print(f"{len(chosen)} promises, {breaks} breaks, {found} survived")
     return 1 if found else 0
 
 

@@ -179,7 +179,8 @@ def write_calls(run: Path, lines: Iterable[bytes | dict[str, Any]]) -> None:
     place, raws = START, []
     for line in lines:
         decoded = line if isinstance(line, dict) else json.loads(line)
-        body = json.dumps({name: value for name, value in decoded.items() if name != "seal"}).encode()
+        plain = {name: value for name, value in decoded.items() if name != "seal"}
+        body = json.dumps(plain, separators=(",", ":")).encode()
         raw, place = sealed(body, place)
         raws.append(raw + b"\n")
     (run / CALLS).write_bytes(b"".join(raws))

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from proverbench.errors import ProverBenchError
-from proverbench.records import ProofRecord
+from proverbench.records import LossLine, ProofRecord
 from proverbench.run.folder import RECORDS, scored
 from proverbench.run.sources import SUMMARY, Sources, pretty
 from proverbench.version import __version__
@@ -98,7 +98,7 @@ def _verified(sources: Sources) -> Verified:
         lines=checker.lines,
         head=checker.place.head,
         unsealed=checker.unsealed,
-        losses=[f"line {fault.line} {fault.what}" for fault in checker.accepted],
+        losses=accepted_losses(sources),
         faults=faults,
         notes=notes,
         scored_by=summary.scored_by,
@@ -119,6 +119,11 @@ def _older(stored: bytes, here: str) -> str:
 
 class _ScoredBy(msgspec.Struct):
     scored_by: str = ""
+
+
+def accepted_losses(sources: Sources) -> list[str]:
+    """What calls.jsonl has lost and somebody chose to go on without, in words; empty if nothing."""
+    return [fault for line in sources.calls.facts() if isinstance(line, LossLine) for fault in line.faults]
 
 
 class _Comparison:

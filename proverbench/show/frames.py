@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from proverbench.metrics.arrays import META_UNITS, SEVERITIES, meta_units, severity_of
 from proverbench.metrics.rates import Sums, exact_sums
+from proverbench.metrics.registry import every_metric
 from proverbench.metrics.shown import shown_interval
 from proverbench.protocols.fields import decode_field
 from proverbench.records import CallLine, Extent, Judgment, Manifest, ProofRecord, Summary
@@ -239,9 +240,10 @@ def _scores(manifest: Manifest, scored: Scored, seal: str) -> Iterator[dict[str,
         if part.metrics is None:
             continue
         sums = exact_sums(scored.arrays.split(split), meta=manifest.extent.meta)
+        known = every_metric(manifest.identity.task)
         reasons = {} if isinstance(part.undefined, UnsetType) else part.undefined
         for metric, value in part.metrics.items():
-            if metric not in sums and isinstance(value, int):
+            if metric not in known:
                 yield {"split": split, "metric": metric, "count": value, **beside}
                 continue
             interval = (part.intervals or {}).get(metric, {})

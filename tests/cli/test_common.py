@@ -104,8 +104,8 @@ class TestPrintingWithBrokenStreams:
         "inspect p1 --json",
         "score p1",
         "score p1 --json",
-        "analyse p1 --resamples 2",
-        "compare p1 p2 --resamples 2 --permutations 1",
+        "analyse p1",
+        "compare p1 p2",
         "data show problems.jsonl",
     )
 

@@ -11,20 +11,29 @@ from proverbench.compression.authoring import Order, make_task
 from proverbench.compression.kernel import LeanKernel, find_library
 from proverbench.compression.limits import Allowance
 from proverbench.compression.tasks import Task
+from tests.compression.toy import make_toy
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "lean"
 
 
 @pytest.fixture(scope="session")
-def lean_data() -> Path:
-    """The folder of kernel terms with known verdicts and counts."""
+def lean_data(kernel: LeanKernel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with our small library, what Lean makes of it, and damaged copies of that (toy.py)."""
+    folder = tmp_path_factory.mktemp("toy")
+    make_toy(folder, kernel)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shared_lean() -> Path:
+    """Kernel terms that others exported, where they are at hand."""
     return SHARED
 
 
 @pytest.fixture(scope="session")
-def expected(lean_data: Path) -> dict[str, Any]:
-    """Known verdicts, counts and charges of the toy files."""
-    found: dict[str, Any] = json.loads((lean_data / "toy.expected.json").read_text())
+def found_by_others(shared_lean: Path) -> dict[str, Any]:
+    """Verdicts, counts and charges of a library with the same terms, as others found them."""
+    found: dict[str, Any] = json.loads((shared_lean / "toy.expected.json").read_text())
     return found
 
 

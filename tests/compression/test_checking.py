@@ -275,9 +275,9 @@ def test_too_many_heartbeats_are_invalid_not_stopped(
     assert any("needs more heartbeats than allowed" in problem for problem in check.problems)
 
 
-def test_axioms_of_the_toy_theorems(lean_data: Path, expected: dict[str, object]) -> None:
+def test_axioms_of_the_toy_theorems(lean_data: Path, found_by_others: dict[str, object]) -> None:
     export = read_export(lean_data / "toy.ndjson")
-    known = expected["theorem_axioms"]
+    known = found_by_others["theorem_axioms"]
     assert isinstance(known, dict)
     assert {name: axioms_of(export, [name]) for name in known} == known
 

@@ -123,7 +123,7 @@ def test_the_worked_example() -> None:
 
 
 @pytest.mark.parametrize("name", ["toy.ndjson", "toy.sparse_ids.ndjson", "toy.mdata.ndjson"])
-def test_every_part_of_the_toy_file(lean_data: Path, expected: dict[str, Any], name: str) -> None:
+def test_every_part_of_the_toy_file(lean_data: Path, found_by_others: dict[str, Any], name: str) -> None:
     export = read_export(lean_data / name)
     found: dict[tuple[str, str], int] = {}
     counts = count_terms(export, range(len(export)))
@@ -134,22 +134,36 @@ def test_every_part_of_the_toy_file(lean_data: Path, expected: dict[str, Any], n
                 shown += " @ " + export.name_text(constant.rules[int(part.split()[1])].ctor)
                 part = "rhs"
             found[shown, part] = counts[term]
-    wanted = {(row["decl"], row["part"].split(".")[1]): row["nodes"] for row in expected["counts"]}
+    wanted = {(row["decl"], row["part"].split(".")[1]): row["nodes"] for row in found_by_others["counts"]}
     assert found == wanted
 
 
 @pytest.mark.parametrize("name", ["toy.ndjson", "toy.sparse_ids.ndjson", "toy.mdata.ndjson"])
-def test_known_charges(lean_data: Path, expected: dict[str, Any], name: str) -> None:
+def test_known_charges(lean_data: Path, found_by_others: dict[str, Any], name: str) -> None:
     export = read_export(lean_data / name)
-    for case in expected["charges"]:
+    for case in found_by_others["charges"]:
         found = charge(export, case["targets"], case["background"])
         assert {item.name: item.pays() for item in found.items} == case["pays"]
         assert found.count == case["N"]
 
 
+@pytest.mark.parametrize("name", ["toy.ndjson", "toy.sparse_ids.ndjson", "toy.mdata.ndjson"])
+def test_the_page_s_inductive_type_and_what_a_target_rests_on(lean_data: Path, name: str) -> None:
+    export = read_export(lean_data / name)
+    found = {item.name: item for item in charge(export, ["zero_add"], []).items}
+    assert found["MyNat"].pays() == {"types": [3], "ctors": [1, 3], "rec_types": [26], "rules": [22, 37]}
+    assert {name: item.nodes for name, item in found.items()} == {
+        "zero_add": 86,
+        "MyNat": 92,
+        "MyNat.add": 28,
+        "congrArg": 102,
+        "Eq": 99,
+    }
+
+
 @pytest.mark.parametrize("version", ["3.0.0", "3.1.0"])
-def test_an_inductive_type_of_a_real_export(lean_data: Path, version: str) -> None:
-    export = read_export(lean_data / f"lean4export.Nat.add_succ.v{version}.ndjson")
+def test_an_inductive_type_of_a_real_export(shared_lean: Path, version: str) -> None:
+    export = read_export(shared_lean / f"lean4export.Nat.add_succ.v{version}.ndjson")
     found = charge(export, ["Nat.add_succ"], [])
     nat = next(item for item in found.items if item.name == "Nat")
     assert nat.pays() == {"types": [3], "ctors": [1, 3], "rec_types": [26], "rules": [22, 37]}

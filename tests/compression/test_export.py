@@ -27,9 +27,9 @@ def test_order_and_gaps_of_ids_do_not_matter(lean_data: Path) -> None:
     assert write_export(read_export_lines([first, *declarations, *tables], source="shuffled")) == plain
 
 
-def test_both_spellings_of_format_3_say_the_same(lean_data: Path) -> None:
+def test_both_spellings_of_format_3_say_the_same(shared_lean: Path) -> None:
     older, newer = (
-        write_export(read_export(lean_data / f"lean4export.Nat.add_succ.v{version}.ndjson"))
+        write_export(read_export(shared_lean / f"lean4export.Nat.add_succ.v{version}.ndjson"))
         for version in ("3.0.0", "3.1.0")
     )
     assert older == newer

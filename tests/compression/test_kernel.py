@@ -13,20 +13,7 @@ from proverbench.compression.limits import Allowance, StoppedError
 from proverbench.compression.olean import read_oleans
 from proverbench.compression.structure import check_structure
 from proverbench.errors import DataError
-
-TOY_FILES = [
-    "",
-    ".wrong_value",
-    ".changed_statement",
-    ".missing_definition",
-    ".rec_k_lie",
-    ".rec_rule_swapped",
-    ".level_arity",
-    ".sorry_axiom",
-    ".sparse_ids",
-    ".mdata",
-    ".dangling_id",
-]
+from tests.compression.toy import VERDICTS
 
 
 def verdict(path: Path, kernel: LeanKernel) -> str:
@@ -37,21 +24,20 @@ def verdict(path: Path, kernel: LeanKernel) -> str:
     return "reject" if kernel.replay(write_export(export)).problems else "accept"
 
 
-@pytest.mark.parametrize("name", TOY_FILES)
-def test_the_kernel_agrees_on_the_toy_files(
-    lean_data: Path, expected: dict[str, Any], kernel: LeanKernel, name: str
-) -> None:
-    (wanted,) = (row["kernel"] for row in expected["files"] if row["file"] == f"toy{name}.ndjson")
-    assert verdict(lean_data / f"toy{name}.ndjson", kernel) == wanted
+@pytest.mark.parametrize("name", VERDICTS)
+def test_the_kernel_agrees_on_the_toy_files(lean_data: Path, kernel: LeanKernel, name: str) -> None:
+    assert verdict(lean_data / f"toy{name}.ndjson", kernel) == VERDICTS[name]
 
 
-def test_every_toy_file_is_in_the_table(expected: dict[str, Any]) -> None:
-    assert sorted(row["file"] for row in expected["files"]) == sorted(f"toy{name}.ndjson" for name in TOY_FILES)
+def test_others_found_the_same_verdicts(found_by_others: dict[str, Any]) -> None:
+    assert {row["file"]: row["kernel"] for row in found_by_others["files"]} == {
+        f"toy{name}.ndjson": wanted for name, wanted in VERDICTS.items()
+    }
 
 
 @pytest.mark.parametrize("version", ["3.0.0", "3.1.0"])
-def test_a_real_export_is_replayed_whole(lean_data: Path, kernel: LeanKernel, version: str) -> None:
-    replay = kernel.replay((lean_data / f"lean4export.Nat.add_succ.v{version}.ndjson").read_bytes())
+def test_a_real_export_is_replayed_whole(shared_lean: Path, kernel: LeanKernel, version: str) -> None:
+    replay = kernel.replay((shared_lean / f"lean4export.Nat.add_succ.v{version}.ndjson").read_bytes())
     assert (replay.accepted, replay.problems) == (19, ())
 
 
@@ -88,7 +74,9 @@ def test_time_stops_without_a_verdict(lean_data: Path, kernel: LeanKernel) -> No
         LeanKernel(library, Allowance(time_s=0)).replay((lean_data / "toy.ndjson").read_bytes())
 
 
-def test_a_source_file_becomes_the_known_terms(lean_data: Path, expected: dict[str, Any], kernel: LeanKernel) -> None:
+def test_a_source_file_becomes_the_known_terms(
+    lean_data: Path, found_by_others: dict[str, Any], kernel: LeanKernel
+) -> None:
     done = kernel.compile("Toy.lean", {"Toy.lean": (lean_data / "toy.lean").read_bytes()})
     assert done.messages == ()
     assert done.olean is not None
@@ -97,7 +85,7 @@ def test_a_source_file_becomes_the_known_terms(lean_data: Path, expected: dict[s
     assert not any(name.startswith("lc") for name in modules[0].constants), "unsafe axioms are left out"
     assert check_structure(export) == []
     assert kernel.replay(write_export(export)).accepted == 19
-    for case in expected["charges"]:
+    for case in found_by_others["charges"]:
         assert charge(export, case["targets"], case["background"]).count == case["N"]
 
 

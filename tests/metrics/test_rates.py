@@ -81,6 +81,18 @@ def test_exact_scores_are_rounded_once() -> None:
     assert score_prover(records, samples=1, repeats=1)["pessimistic"] == 17 / 49
 
 
+def test_a_composite_is_rounded_once_too() -> None:
+    """In floating point 2ab/(a+b) of two rounded rates ends in other digits than the fraction, rounded once."""
+    differ = 0
+    for right in range(1, 8):
+        earned, possible = np.array([[float(right), 3.0]]), np.array([[7.0, 11.0]])
+        table = RateTable(("a", "b"), earned, possible, possible[0], {"f1": Function(("a", "b"), harmonic_mean)})
+        a, b = Fraction(right, 7), Fraction(3, 11)
+        assert table.exact()["f1"] == float(2 * a * b / (a + b))
+        differ += table.point()["f1"] != table.exact()["f1"]
+    assert differ, "else nothing was shown"
+
+
 def test_values_of_many_resamples_at_once() -> None:
     table = RateTable(
         ("a", "b"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import proverbench
 from proverbench.protocols.prompts import Template, render_verifier
 from proverbench.protocols.registry import PROTOCOLS, find_protocol
 from proverbench.records import Annotation, Problem, Proof
@@ -116,6 +117,14 @@ def test_both_benchmarks_under_each(command, inputs, protocol, grades, accepted,
     assert {path: path.read_bytes() for path in Path("v").glob("*.json*")} == before
     assert command("inspect", "v").code == 0
     assert command("report", "p", "v", "-o", "page.html").code == 0
+    for form, place in (("csv", "tables"), ("latex", "table.tex")):
+        exported = command("export", "p", "v", "--to", form, "-o", place)
+        assert exported.code == 0, exported.err
+    scores = proverbench.load("v").scores.set_index(["split", "metric"])["value"]
+    for metric, value in _metrics("v").items():
+        if isinstance(value, float):
+            assert scores["all", metric] == value
+    assert command("analyse", "v").code == 0
     assert command("verify", "--resume", "v", "--verifier-repeats", "2").code == 0
 
 

@@ -97,6 +97,18 @@ def test_an_accepted_loss_is_written_down_and_only_its_calls_are_asked_again(run
     assert (after["records.jsonl"], after["summary.json"]) == (before["records.jsonl"], before["summary.json"])
 
 
+@pytest.mark.parametrize("kept", [0, 4])
+def test_a_loss_at_the_end_is_told_for_ever(run, command, kept):
+    lines = (run / CALLS).read_bytes().splitlines(keepends=True)
+    (run / CALLS).write_bytes(b"".join(lines[:kept]))
+    command("score", "r", "--accept-loss")
+    assert command("verify", "--resume", "r").code == 0
+    printed = command("verify-run", "r").out
+    assert f"{8 - kept} more that seal.json counts are missing" in printed
+    command("report", "r", "-o", "r.md")
+    assert f"accepted as lost: line {kept}" in Path("r.md").read_text()
+
+
 def test_verify_run_prints_a_line_to_quote(run, command):
     printed = command("verify-run", "r")
     assert printed.code == 0

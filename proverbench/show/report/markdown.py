@@ -107,6 +107,7 @@ def _footnotes(run: Mapping[str, Any]) -> Iterator[str]:
     }
     yield from (f"- {text}" for text in split_footnotes(rates))
     yield from (f"- {escape(warning)}" for warning in run["warnings"])
+    yield from (f"- accepted as lost: {escape(loss)}" for loss in run["losses"])
     if spent := used(run["usage"], run["calls"]):
         yield f"- used {escape(spent)}"
     own = ", ".join(role["role"] for role in run["roles"] if role["own_prompt"])

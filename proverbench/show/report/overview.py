@@ -20,6 +20,7 @@ from proverbench.run.boards import Entry
 from proverbench.run.folder import RunFolder
 from proverbench.run.remarks import remarks
 from proverbench.run.timing import timing
+from proverbench.run.verify import accepted_losses
 from proverbench.selection import splits
 
 
@@ -73,6 +74,7 @@ def overview(run: ShownRun) -> dict[str, Any]:
         "complete": summary.complete,
         "run_id": summary.run_id,
         "seal": run.folder.seal,
+        "losses": accepted_losses(run.folder.sources),
         "protocol": summary.protocol,
         "scored_by": summary.scored_by,
         "tool": manifest.operation.get("tool"),
