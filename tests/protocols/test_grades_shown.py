@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from proverbench.metrics.arrays import UNLOCATED
 from proverbench.rehearse import ModelReply
+from proverbench.show.report.build import open_runs
+from proverbench.show.report.index import ACCEPTS
 from tests.support import write_config, write_rows
 
 HUMAN = [7, 6, 2, 0]
@@ -118,3 +121,19 @@ def test_export_has_grades(graded):
     given = sorted((row["proof_id"], row["grade"]) for row in judgments if row["grade"])
     assert [float(grade) for name, grade in given if name == "v1"] == [5, 6]
     assert len(given) == 7
+
+
+def test_the_pages_data_has_grades(graded):
+    with open_runs([Path("v")]) as report:
+        index = report.head["index"]
+        rows = [dict(zip(index["columns"], row, strict=True)) for row in index["proofs"]]
+        (chunk,) = report.chunks()
+    assert [row["grade"] for row in rows] == ["7/7", "6/7", "2/7", "0/7"]
+    marks = {row["key"]: row["runs"][0][2:] for row in rows}
+    assert marks["v0"] == [[ACCEPTS, ACCEPTS], [7, 7]]
+    assert sorted(zip(*marks["v1"], strict=True)) == [(UNLOCATED, 5), (ACCEPTS, 6)]
+    assert sorted(marks["v2"][1], key=str) == [3, None]
+    annotation = chunk["proofs"][2]["annotation"]
+    assert (annotation["grade"], annotation["grades"]) == ([2, 7], [["one", 2, "seen"], ["two", 2, ""]])
+    assert next(iter(chunk["problems"].values()))["rubric"] == "7 points: all of it."
+    assert "confusion" not in report.head["runs"][0]["splits"]["all"]["plots"]

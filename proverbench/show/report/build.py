@@ -64,7 +64,7 @@ class Report:
                 problems.setdefault(item.problem, problem_texts(row))
                 proof.setdefault("steps", record.steps)
                 if record.annotation is not None:
-                    proof["annotation"] = annotation(record)
+                    proof["annotation"] = annotation(record, row)
                 proof["runs"].append(judged(run.folder, run_number, item, record))
             proofs.append(proof)
         return {"problems": problems, "proofs": proofs}

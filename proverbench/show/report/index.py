@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
+from msgspec import UNSET
+
 from proverbench.metrics.arrays import UNLOCATED
 from proverbench.records import Judgment, Manifest, ProofRecord, Row
 
 ACCEPTS, MISSING, INVALID_FROM = -1, -2, -10
-"""Marks of a judgment in the index of proofs: accepts; not there yet; ``INVALID_FROM - n`` is invalid for reason n.
-From 0 on, a mark is the step at which the proof is rejected."""
+"""Marks of a judgment in the index of proofs: accepts; not there yet; ``INVALID_FROM - n`` is invalid for reason n;
+UNLOCATED rejects and names no step. From 0 on, a mark is the step at which the proof is rejected."""
 
 
 CHUNK_CHARACTERS = 600_000
@@ -27,6 +29,7 @@ _COLUMNS = (
     "subject",
     "policy",
     "label",
+    "grade",
     "steps",
     "chunk",
     "place",
@@ -49,10 +52,13 @@ class Item:
     subject: str
     policy: str
     label: int | None
+    grade: str | None
+    """People's grade: ``6/7``."""
     steps: int
     size: int
     runs: list[list[Any]] = field(default_factory=list)
-    """For each run that has it: number of the run, why there is no proof (or None), marks."""
+    """For each run that has it: number of the run, why there is no proof (or None), marks; of judges that give grades
+    also these, None where there is none."""
 
 
 class ProofIndex:
@@ -87,6 +93,7 @@ class ProofIndex:
                 subject=record.subject,
                 policy=record.policy or "",
                 label=_label(record),
+                grade=None if record.grade is UNSET else f"{record.grade:.3g}/{record.max_grade}",
                 steps=len(record.steps),
                 size=len(row.problem) + sum(map(len, record.steps)),
             )
@@ -94,7 +101,9 @@ class ProofIndex:
         marks = [MISSING] * (0 if record.generation_error else manifest.extent.verifier_repeats)
         for judgment in record.judgments:
             marks[judgment.repeat] = self._mark(judgment)
-        item.runs.append([number, self._why_no_proof(record), marks])
+        entry: list[Any] = [number, self._why_no_proof(record), marks]
+        given = {j.repeat: j.grade for j in record.judgments if j.grade is not UNSET}
+        item.runs.append([*entry, [given.get(repeat) for repeat in range(len(marks))]] if given else entry)
 
     def chunks(self) -> list[list[Item]]:
         """The proofs in the order that people read them, cut where a chunk's texts are long enough."""
@@ -118,6 +127,7 @@ class ProofIndex:
                 code("subjects", item.subject),
                 code("policies", item.policy),
                 item.label,
+                item.grade,
                 item.steps,
                 number,
                 place,

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from msgspec import UNSET
+
 from proverbench.errors import PromptError
 from proverbench.protocols.fields import decode_field, error_items
-from proverbench.records import CallKey, CallLine, Judgment, Problem, ProofRecord
+from proverbench.records import CallKey, CallLine, Judgment, Problem, Proof, ProofRecord
 from proverbench.run.folder import RunFolder
 from proverbench.run.journal import exact_text
 from proverbench.show.report.index import Item
@@ -19,11 +21,13 @@ def problem_texts(row: Problem) -> dict[str, Any]:
         "reference": row.reference_solution,
         "answer": row.reference_answer,
         "source_id": row.source_id,
+        "rubric": None if row.rubric is UNSET else row.rubric,
     }
 
 
-def annotation(record: ProofRecord) -> dict[str, Any]:
-    """What a person said of a proof that has an annotation."""
+def annotation(record: ProofRecord, row: Problem) -> dict[str, Any]:
+    """What people said of a proof that has an annotation."""
+    grades = row.grades if isinstance(row, Proof) and isinstance(row.grades, list) else []
     note = record.annotation
     assert note is not None
     return {
@@ -34,6 +38,8 @@ def annotation(record: ProofRecord) -> dict[str, Any]:
         "remark": note.remark,
         "correct": record.is_correct,
         "first": record.first_error_step,
+        "grade": None if record.grade is UNSET else [record.grade, record.max_grade],
+        "grades": [[given.grader, given.grade, given.comment] for given in grades],
     }
 
 

@@ -54,25 +54,27 @@
   var MISSING = -2;
   var INVALID_FROM = -10;
   var UNLOCATED = -3;
-  var kind = (mark) => mark === ACCEPTS ? "accept" : mark >= 0 ? "reject" : mark === MISSING ? "missing" : "invalid";
+  var rejects = (mark) => mark >= 0 || mark === UNLOCATED;
+  var kind = (mark) => mark === ACCEPTS ? "accept" : rejects(mark) ? "reject" : mark === MISSING ? "missing" : "invalid";
   var reasonOf = (mark) => head.index.reasons[INVALID_FROM - mark];
-  var sign = (mark) => mark === ACCEPTS ? "✓" : mark >= 0 ? String(mark) : mark === MISSING ? "·" : "!";
-  var words = (mark) => mark === ACCEPTS ? "accepts" : mark >= 0 ? `rejects at step ${mark}` : mark === MISSING ? "not answered yet" : `invalid: ${reasonOf(mark)}`;
-  function marksOf(marks, compact = false) {
+  var sign = (mark, grade = null) => grade !== null ? String(grade) : mark === ACCEPTS ? "✓" : mark >= 0 ? String(mark) : mark === UNLOCATED ? "✗" : mark === MISSING ? "·" : "!";
+  var words = (mark, grade = null) => said(mark) + (grade === null ? "" : `, grade ${grade}`);
+  var said = (mark) => mark === ACCEPTS ? "accepts" : mark >= 0 ? `rejects at step ${mark}` : mark === UNLOCATED ? "rejects" : mark === MISSING ? "not answered yet" : `invalid: ${reasonOf(mark)}`;
+  function marksOf(marks, compact = false, grades = []) {
     if (compact && marks.length > 10) {
       const counts2 = counted(marks);
       return Object.entries({ accept: "✓", reject: "✗", invalid: "!", missing: "·" }).filter(([name]) => counts2[name]).map(([name, shown]) => h("span", { class: `tally ${name}` }, `${shown}${counts2[name]}`));
     }
-    return marks.map((mark) => h("span", { class: `mark ${kind(mark)}` }, sign(mark)));
+    return marks.map((mark, at) => h("span", { class: `mark ${kind(mark)}` }, sign(mark, grades[at] ?? null)));
   }
   function strip(run, compact = false) {
-    const [number_, why, marks] = run;
+    const [number_, why, marks, grades] = run;
     const name = head.runs.length > 1 ? `${head.runs[number_].name}: ` : "";
-    const said2 = why ? why === "pending" ? "no proof yet" : `no proof: ${why}` : tally(marks);
+    const said3 = why ? why === "pending" ? "no proof yet" : `no proof: ${why}` : tally(marks);
     return h(
       "span",
-      { class: "strip", role: "img", "aria-label": name + said2, title: name + said2 },
-      why ? h("span", { class: "nothing" }, why === "pending" ? "no proof yet" : `no proof: ${why}`) : marksOf(marks, compact)
+      { class: "strip", role: "img", "aria-label": name + said3, title: name + said3 },
+      why ? h("span", { class: "nothing" }, why === "pending" ? "no proof yet" : `no proof: ${why}`) : marksOf(marks, compact, grades)
     );
   }
   function counted(marks) {
@@ -82,11 +84,11 @@
   }
   function tally(marks) {
     const counts2 = counted(marks);
-    const said2 = [`${counts2.accept} of ${marks.length} accept`];
-    if (counts2.reject) said2.push(`${counts2.reject} reject`);
-    if (counts2.invalid) said2.push(`${counts2.invalid} invalid`);
-    if (counts2.missing) said2.push(`${counts2.missing} not answered`);
-    return said2.join(", ");
+    const said3 = [`${counts2.accept} of ${marks.length} accept`];
+    if (counts2.reject) said3.push(`${counts2.reject} reject`);
+    if (counts2.invalid) said3.push(`${counts2.invalid} invalid`);
+    if (counts2.missing) said3.push(`${counts2.missing} not answered`);
+    return said3.join(", ");
   }
 
   // report/filters.ts
@@ -105,8 +107,8 @@
     differ: [
       "Judges differ: verdict or step",
       (_, runs) => {
-        const said2 = runs.flatMap(([, , marks]) => marks).find((mark) => mark >= ACCEPTS);
-        return some(runs, (mark) => mark >= ACCEPTS && mark !== said2);
+        const said3 = runs.flatMap(([, , marks]) => marks).find((mark) => mark >= ACCEPTS);
+        return some(runs, (mark) => mark >= ACCEPTS && mark !== said3);
       }
     ],
     invalid: ["With an invalid judgment", (_, runs) => some(runs, (mark) => mark <= INVALID_FROM)],
@@ -122,11 +124,11 @@
     wrong: ["Human: wrong", (item) => item.label !== null && item.label !== -1],
     differs: ["Judge against human", judged((mark, label2) => mark === ACCEPTS !== (label2 === -1))],
     "false-accept": ["Judge accepts a wrong proof", judged((mark, label2) => mark === ACCEPTS && label2 !== -1)],
-    "false-reject": ["Judge rejects a right proof", judged((mark, label2) => mark >= 0 && label2 === -1)],
+    "false-reject": ["Judge rejects a right proof", judged((mark, label2) => rejects(mark) && label2 === -1)],
     elsewhere: ["Error found at another step", judged((mark, label2) => mark >= 0 && label2 >= 0 && mark !== label2)]
   };
   function judged(differs) {
-    return ({ label: label2 }, runs) => label2 !== null && some(runs, (mark) => mark >= ACCEPTS && differs(mark, label2));
+    return ({ label: label2 }, runs) => label2 !== null && some(runs, (mark) => (mark === ACCEPTS || rejects(mark)) && differs(mark, label2));
   }
   var NO_FILTER = { show: "", reason: "", human: "", run: "", domain: "", subject: "", text: "" };
   var filter = { ...NO_FILTER };
@@ -367,11 +369,11 @@
   function humanSays(item) {
     if (item.label === null) return null;
     const wrong = item.label === UNLOCATED ? "Human: wrong, no step named" : `Human: first error at step ${item.label}`;
-    const said2 = item.label === -1 ? "Human: right" : wrong;
+    const said3 = item.grade !== null ? `Human: ${item.grade} points` : item.label === -1 ? "Human: right" : wrong;
     return h(
       "span",
-      { class: "human-says", role: "img", title: said2, "aria-label": said2 },
-      item.label === -1 ? "✓" : item.label === UNLOCATED ? "✗" : String(item.label)
+      { class: "human-says", role: "img", title: said3, "aria-label": said3 },
+      item.grade ?? (item.label === -1 ? "✓" : item.label === UNLOCATED ? "✗" : String(item.label))
     );
   }
   function reveal(item) {
@@ -407,14 +409,14 @@
       annotator: labelling.annotator ?? "",
       states: new Map(Object.entries(found3.states)),
       progress: found3.progress,
-      async save(key, said2) {
+      async save(key, said3) {
         const version = store2.states.get(key)?.version ?? 0;
         let saved;
         try {
           const reply = await fetch("label", {
             method: "POST",
             headers: { "Content-Type": "application/json" },
-            body: JSON.stringify({ proof_id: key, version, ...said2 })
+            body: JSON.stringify({ proof_id: key, version, ...said3 })
           });
           saved = await reply.json();
         } catch {
@@ -449,14 +451,14 @@
           drawn: states.length
         };
       },
-      async save(key, said2) {
+      async save(key, said3) {
         const now = read(key);
         if (now.version !== (store2.states.get(key)?.version ?? 0)) {
           store2.states.set(key, now);
           return { fault: "this proof was labelled in another window", state: now };
         }
-        const labelled = !said2.undecided && said2.annotation.recoverable_error_steps !== null;
-        const state = { ...said2, labelled, version: now.version + 1 };
+        const labelled = !said3.undecided && said3.annotation.recoverable_error_steps !== null;
+        const state = { ...said3, labelled, version: now.version + 1 };
         store2.states.set(key, state);
         unsaved += 1;
         if (!keep(place2(key), JSON.stringify(state)))
@@ -528,7 +530,7 @@
     const content = await PB.chunk(item.chunk, head.version);
     const problem = content.problems[item.problem];
     const state = store2.states.get(key);
-    const said2 = state && isDone(state);
+    const said3 = state && isDone(state);
     return {
       proof_id: key,
       problem_id: problem.id,
@@ -540,7 +542,7 @@
       source_id: problem.source_id ?? "",
       policy: item.policy || null,
       steps: (content.proofs[item.place].steps ?? []).map((step2) => step2.replace(/\p{Surrogate}/gu, "�")),
-      annotation: said2 && state.labelled ? state.annotation : { ...OPEN, reviewer_comment: state?.annotation.reviewer_comment ?? "" },
+      annotation: said3 && state.labelled ? state.annotation : { ...OPEN, reviewer_comment: state?.annotation.reviewer_comment ?? "" },
       run_id: labelling.run_id,
       annotator: store2.annotator,
       stratum,
@@ -666,17 +668,18 @@
     fillers.get(node)?.();
     node.open = true;
   }
-  function judgmentView(item, runNumber, judgment, prompt, marks) {
+  function judgmentView(item, runNumber, judgment, prompt, marks, grades = []) {
     const mark = marks[judgment.repeat];
-    const agrees = agreement(item, judgment);
+    const grade = grades[judgment.repeat] ?? null;
+    const agrees = agreement(item, judgment, mark);
     const node = h(
       "details",
       { class: `judgment ${kind(mark)}`, id: `judgment-${runNumber}-${judgment.repeat}` },
       h(
         "summary",
         null,
-        h("span", { class: `mark ${kind(mark)}`, "aria-hidden": "true" }, sign(mark)),
-        h("span", { class: "title" }, `Judgment ${judgment.repeat} ${words(mark)}`),
+        h("span", { class: `mark ${kind(mark)}`, "aria-hidden": "true" }, sign(mark, grade)),
+        h("span", { class: "title" }, `Judgment ${judgment.repeat} ${words(mark, grade)}`),
         judgment.meta ? h("span", { class: "chip" }, judgment.meta.level ?? `meta: ${judgment.meta.reason}`) : null,
         agrees ? h("span", { class: agrees === "agrees with the human" ? "chip" : "chip human" }, agrees) : null
       )
@@ -692,11 +695,11 @@
     });
     return node;
   }
-  function agreement(item, judgment) {
+  function agreement(item, judgment, mark) {
     if (item.label === null || !judgment.valid) return null;
-    if (judgment.step === -1 !== (item.label === -1)) return "against the human";
-    if (item.label === UNLOCATED) return "agrees with the human";
-    return judgment.step === item.label ? "agrees with the human" : "another step than the human";
+    if (mark === ACCEPTS !== (item.label === -1)) return "against the human";
+    if (item.label === UNLOCATED || mark === UNLOCATED) return "agrees with the human";
+    return mark === item.label ? "agrees with the human" : "another step than the human";
   }
   function bodyOf(judgment, prompt) {
     return h(
@@ -874,7 +877,7 @@
     );
   }
   function problemSheets(problem) {
-    const { reference, answer } = problem;
+    const { reference, answer, rubric } = problem;
     return [
       h(
         "section",
@@ -883,6 +886,12 @@
         prose(problem.text),
         unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null
       ),
+      rubric ? h(
+        "details",
+        { class: "sheet", ontoggle: once(() => settle(60)) },
+        h("summary", null, h("h3", null, "Marking scheme")),
+        prose(rubric)
+      ) : null,
       reference || answer ? h(
         "details",
         { class: "sheet", ontoggle: once(() => settle(60)) },
@@ -956,8 +965,8 @@
     );
   }
   function annotationView(annotation) {
-    const { correct, fatal, recoverable, first, comment, reason, remark } = annotation;
-    const verdict = correct ? "right: no error found" : fatal === null ? "wrong: judged as a whole, no step named" : fatal >= 0 ? `wrong: fatal error at step ${fatal}` : "not right: recoverable errors only";
+    const { correct, fatal, recoverable, first, comment, reason, remark, grade, grades } = annotation;
+    const verdict = grade ? `${grade[0]} of ${grade[1]} points; counts as ${correct ? "right" : "wrong"}` : correct ? "right: no error found" : fatal === null ? "wrong: judged as a whole, no step named" : fatal >= 0 ? `wrong: fatal error at step ${fatal}` : "not right: recoverable errors only";
     return h(
       "section",
       { class: "sheet human" },
@@ -970,11 +979,12 @@
         first !== null && first >= 0 ? `; first error at step ${first}` : ""
       ),
       comment ? prose(comment) : null,
+      grades.map(([grader, given, said3]) => [h("h4", null, `${grader}: ${given}`), said3 ? prose(said3) : null]),
       reason ? [h("h4", null, "Why the first error is one"), prose(reason)] : null,
       remark ? [h("h4", null, "Remark"), prose(remark)] : null
     );
   }
-  function runView(item, [runNumber, why, marks], shown) {
+  function runView(item, [runNumber, why, marks, grades], shown) {
     const run = head.runs[runNumber];
     return h(
       "section",
@@ -984,15 +994,18 @@
         "p",
         { class: "callout bad" },
         why === "pending" ? "The policy has not answered yet." : ["No valid proof, so nothing was judged and it scores 0: ", reasonView(why)]
-      ) : bigStrip(item, runNumber, marks, shown),
-      (shown?.judgments ?? []).map((judgment) => judgmentView(item, runNumber, judgment, shown?.prompt ?? null, marks))
+      ) : bigStrip(item, runNumber, marks, shown, grades),
+      (shown?.judgments ?? []).map(
+        (judgment) => judgmentView(item, runNumber, judgment, shown?.prompt ?? null, marks, grades)
+      )
     );
   }
-  function bigStrip(item, run, marks, shown) {
+  function bigStrip(item, run, marks, shown, grades = []) {
     const link2 = (mark, repeat) => {
-      const says = `Judgment ${repeat} ${words(mark)}`;
+      const grade = grades[repeat] ?? null;
+      const says = `Judgment ${repeat} ${words(mark, grade)}`;
       const href = mark === MISSING ? null : address(item, run, repeat);
-      return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark));
+      return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark, grade));
     };
     return h(
       "div",
@@ -1033,7 +1046,7 @@
   // report/labelling.ts
   var store = null;
   var desk = null;
-  var said = [];
+  var said2 = [];
   var isLabelling = () => desk?.node.isConnected ?? false;
   async function showLabelling(main2, key) {
     const labelling = head.labelling;
@@ -1193,7 +1206,7 @@
           changed(on, state) || !done ? "Save (Enter)" : "Next (Enter)"
         ),
         press("Cannot say (u)", state.undecided, () => save(on, true)),
-        h("button", { type: "button", disabled: !done && !said.length, onclick: () => undo(on) }, "Undo (z)")
+        h("button", { type: "button", disabled: !done && !said2.length, onclick: () => undo(on) }, "Undo (z)")
       ),
       walkView(on)
     ];
@@ -1266,7 +1279,7 @@
     if ("fault" in saved) fail(on, saved.fault);
     if (saved.state) on.draft = draftOf(saved.state);
     if (!("fault" in saved)) {
-      if (!taken) said.push(on.item.key);
+      if (!taken) said2.push(on.item.key);
       announce(taken ? "Taken back" : "Saved");
     }
     on.draw();
@@ -1283,11 +1296,11 @@
   }
   async function undo(on) {
     if (isDone(on.store.states.get(on.item.key))) {
-      said.splice(said.lastIndexOf(on.item.key), said.includes(on.item.key) ? 1 : 0);
+      said2.splice(said2.lastIndexOf(on.item.key), said2.includes(on.item.key) ? 1 : 0);
       await save(on, false, true);
       return;
     }
-    const last = said.at(-1);
+    const last = said2.at(-1);
     if (last !== void 0) location.hash = `#/label/${encodeURIComponent(last)}`;
   }
   function go(by) {
@@ -1371,8 +1384,8 @@
 
   // report/says.ts
   function saysView(run) {
-    const said2 = run.splits.all?.metrics ? sentences(run, run.splits.all) : null;
-    if (!said2) return null;
+    const said3 = run.splits.all?.metrics ? sentences(run, run.splits.all) : null;
+    if (!said3) return null;
     return h(
       "section",
       { class: "says", "aria-labelledby": "says" },
@@ -1380,7 +1393,7 @@
       h(
         "ol",
         null,
-        said2.map((sentence) => h("li", null, sentence))
+        said3.map((sentence) => h("li", null, sentence))
       )
     );
   }
@@ -2038,8 +2051,8 @@ ${size}`;
       })
     );
     const rows = [...totals.keys()].filter((row2) => totals.get(row2));
-    const said2 = new Set([...all.values()].filter((cell) => cell.judgments > 0).map((cell) => cell.reported));
-    const columns2 = [...new Set(reported.map(name))].filter((column) => rows.includes(column) || said2.has(column));
+    const said3 = new Set([...all.values()].filter((cell) => cell.judgments > 0).map((cell) => cell.reported));
+    const columns2 = [...new Set(reported.map(name))].filter((column) => rows.includes(column) || said3.has(column));
     const cells = [...all.values()].filter((cell) => rows.includes(cell.annotated) && columns2.includes(cell.reported)).map((cell) => ({ ...cell, share: cell.judgments / (totals.get(cell.annotated) ?? 1) }));
     return { cells, rows, columns: columns2, totals };
   }

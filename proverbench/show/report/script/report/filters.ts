@@ -1,5 +1,5 @@
 /* Which proofs the list shows: the filter, its address, and the search through texts. */
-import { ACCEPTS, INVALID_FROM, MISSING, reasonOf } from "./marks";
+import { ACCEPTS, INVALID_FROM, MISSING, reasonOf, rejects } from "./marks";
 import type { Chunk, Item, Marks, Run } from "./model";
 import { head, items, ofRuns } from "./state";
 
@@ -40,12 +40,13 @@ export const HUMAN: Choices = {
   wrong: ["Human: wrong", (item) => item.label !== null && item.label !== -1],
   differs: ["Judge against human", judged((mark, label) => (mark === ACCEPTS) !== (label === -1))],
   "false-accept": ["Judge accepts a wrong proof", judged((mark, label) => mark === ACCEPTS && label !== -1)],
-  "false-reject": ["Judge rejects a right proof", judged((mark, label) => mark >= 0 && label === -1)],
+  "false-reject": ["Judge rejects a right proof", judged((mark, label) => rejects(mark) && label === -1)],
   elsewhere: ["Error found at another step", judged((mark, label) => mark >= 0 && label >= 0 && mark !== label)],
 };
 
 function judged(differs: (mark: number, label: number) => boolean): Choice[1] {
-  return ({ label }, runs) => label !== null && some(runs, (mark) => mark >= ACCEPTS && differs(mark, label));
+  return ({ label }, runs) =>
+    label !== null && some(runs, (mark) => (mark === ACCEPTS || rejects(mark)) && differs(mark, label));
 }
 
 export const NO_FILTER = { show: "", reason: "", human: "", run: "", domain: "", subject: "", text: "" };

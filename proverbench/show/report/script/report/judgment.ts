@@ -1,6 +1,6 @@
 /* One judgment, and the exact texts behind it. */
 import { levelView, reasonView } from "./glossary";
-import { kind, sign, UNLOCATED, words } from "./marks";
+import { ACCEPTS, kind, sign, UNLOCATED, words } from "./marks";
 import type { Call, Item, Judgment, MetaLevel } from "./model";
 import { copyButton, h, number, raw, settle, unseen } from "./shell";
 import { prose } from "./texts";
@@ -21,17 +21,19 @@ export function judgmentView(
   judgment: Judgment,
   prompt: string | null,
   marks: number[],
+  grades: (number | null)[] = [],
 ) {
   const mark = marks[judgment.repeat];
-  const agrees = agreement(item, judgment);
+  const grade = grades[judgment.repeat] ?? null;
+  const agrees = agreement(item, judgment, mark);
   const node = h(
     "details",
     { class: `judgment ${kind(mark)}`, id: `judgment-${runNumber}-${judgment.repeat}` },
     h(
       "summary",
       null,
-      h("span", { class: `mark ${kind(mark)}`, "aria-hidden": "true" }, sign(mark)),
-      h("span", { class: "title" }, `Judgment ${judgment.repeat} ${words(mark)}`),
+      h("span", { class: `mark ${kind(mark)}`, "aria-hidden": "true" }, sign(mark, grade)),
+      h("span", { class: "title" }, `Judgment ${judgment.repeat} ${words(mark, grade)}`),
       judgment.meta ? h("span", { class: "chip" }, judgment.meta.level ?? `meta: ${judgment.meta.reason}`) : null,
       agrees ? h("span", { class: agrees === "agrees with the human" ? "chip" : "chip human" }, agrees) : null,
     ),
@@ -49,11 +51,11 @@ export function judgmentView(
 }
 
 /* How a judgment compares with the human annotation; null where there is none, or the judgment is invalid. */
-function agreement(item: Item, judgment: Judgment): string | null {
+function agreement(item: Item, judgment: Judgment, mark: number): string | null {
   if (item.label === null || !judgment.valid) return null;
-  if ((judgment.step === -1) !== (item.label === -1)) return "against the human";
-  if (item.label === UNLOCATED) return "agrees with the human";
-  return judgment.step === item.label ? "agrees with the human" : "another step than the human";
+  if ((mark === ACCEPTS) !== (item.label === -1)) return "against the human";
+  if (item.label === UNLOCATED || mark === UNLOCATED) return "agrees with the human";
+  return mark === item.label ? "agrees with the human" : "another step than the human";
 }
 
 function bodyOf(judgment: Judgment, prompt: string | null) {

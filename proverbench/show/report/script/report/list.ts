@@ -229,11 +229,11 @@ export function nameOf(item: Item): string {
 function humanSays(item: Item) {
   if (item.label === null) return null;
   const wrong = item.label === UNLOCATED ? "Human: wrong, no step named" : `Human: first error at step ${item.label}`;
-  const said = item.label === -1 ? "Human: right" : wrong;
+  const said = item.grade !== null ? `Human: ${item.grade} points` : item.label === -1 ? "Human: right" : wrong;
   return h(
     "span",
     { class: "human-says", role: "img", title: said, "aria-label": said },
-    item.label === -1 ? "✓" : item.label === UNLOCATED ? "✗" : String(item.label),
+    item.grade ?? (item.label === -1 ? "✓" : item.label === UNLOCATED ? "✗" : String(item.label)),
   );
 }
 

@@ -12,38 +12,56 @@ export const MISSING = -2;
 
 export const INVALID_FROM = -10;
 
-/** The human's label of a proof that is wrong somewhere: no step was named. */
+/** Wrong, and no step was named: a human's label, or a judgment that rejects. */
 export const UNLOCATED = -3;
 
+export const rejects = (mark: number) => mark >= 0 || mark === UNLOCATED;
+
 export const kind = (mark: number): Kind =>
-  mark === ACCEPTS ? "accept" : mark >= 0 ? "reject" : mark === MISSING ? "missing" : "invalid";
+  mark === ACCEPTS ? "accept" : rejects(mark) ? "reject" : mark === MISSING ? "missing" : "invalid";
 
 export const reasonOf = (mark: number) => head.index.reasons[INVALID_FROM - mark];
 
-export const sign = (mark: number) =>
-  mark === ACCEPTS ? "✓" : mark >= 0 ? String(mark) : mark === MISSING ? "·" : "!";
+/** A judgment in a sign or two; a grade is shown as one. */
+export const sign = (mark: number, grade: number | null = null) =>
+  grade !== null
+    ? String(grade)
+    : mark === ACCEPTS
+      ? "✓"
+      : mark >= 0
+        ? String(mark)
+        : mark === UNLOCATED
+          ? "✗"
+          : mark === MISSING
+            ? "·"
+            : "!";
 
-export const words = (mark: number) =>
+export const words = (mark: number, grade: number | null = null) =>
+  said(mark) + (grade === null ? "" : `, grade ${grade}`);
+
+const said = (mark: number) =>
   mark === ACCEPTS
     ? "accepts"
     : mark >= 0
       ? `rejects at step ${mark}`
-      : mark === MISSING
-        ? "not answered yet"
-        : `invalid: ${reasonOf(mark)}`;
+      : mark === UNLOCATED
+        ? "rejects"
+        : mark === MISSING
+          ? "not answered yet"
+          : `invalid: ${reasonOf(mark)}`;
 
-export function marksOf(marks: number[], compact = false) {
+export function marksOf(marks: number[], compact = false, grades: (number | null)[] = []) {
   if (compact && marks.length > 10) {
     const counts = counted(marks);
     return (Object.entries({ accept: "✓", reject: "✗", invalid: "!", missing: "·" }) as [Kind, string][])
       .filter(([name]) => counts[name])
       .map(([name, shown]) => h("span", { class: `tally ${name}` }, `${shown}${counts[name]}`));
   }
-  return marks.map((mark: number) => h("span", { class: `mark ${kind(mark)}` }, sign(mark)));
+  return marks.map((mark, at) => h("span", { class: `mark ${kind(mark)}` }, sign(mark, grades[at] ?? null)));
 }
 
 export function strip(run: Marks, compact = false) {
-  const [number_, why, marks] = run;
+  const [number_, why, marks, grades] = run;
   const name = head.runs.length > 1 ? `${head.runs[number_].name}: ` : "";
   const said = why ? (why === "pending" ? "no proof yet" : `no proof: ${why}`) : tally(marks);
   return h(
@@ -51,7 +69,7 @@ export function strip(run: Marks, compact = false) {
     { class: "strip", role: "img", "aria-label": name + said, title: name + said },
     why
       ? h("span", { class: "nothing" }, why === "pending" ? "no proof yet" : `no proof: ${why}`)
-      : marksOf(marks, compact),
+      : marksOf(marks, compact, grades),
   );
 }
 

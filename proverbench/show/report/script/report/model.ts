@@ -185,8 +185,8 @@ export interface PublishedRow {
   meta_bal_f1: number | null;
 }
 
-/** Of one run: its number, why there is no proof (or null), a mark for each judgment. */
-export type Marks = [run: number, why: string | null, marks: number[]];
+/** Of one run: its number, why there is no proof (or null), a mark for each judgment, and its grade if there are any. */
+export type Marks = [run: number, why: string | null, marks: number[], grades?: (number | null)[]];
 
 /** A metric, as proverbench.metrics declares it. */
 export interface Metric {
@@ -299,6 +299,8 @@ export interface Item {
   subject: string;
   policy: string;
   label: number | null;
+  /** People's grade: 6/7. */
+  grade: string | null;
   steps: number;
   chunk: number;
   place: number;
@@ -313,6 +315,8 @@ export interface Problem {
   reference: string | null;
   answer: string | null;
   source_id: string | null;
+  /** What earns how many points. */
+  rubric: string | null;
 }
 
 export interface Annotation {
@@ -324,6 +328,9 @@ export interface Annotation {
   remark: string | null;
   correct: boolean;
   first: number | null;
+  /** Points, and the most there are. */
+  grade: [number, number] | null;
+  grades: [grader: string, grade: number, comment: string][];
 }
 
 /** A reply as it came, and what is known of the call. */

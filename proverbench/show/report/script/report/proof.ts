@@ -115,7 +115,7 @@ function headingOf(reader: Reader, item: Item) {
 }
 
 export function problemSheets(problem: Problem) {
-  const { reference, answer } = problem;
+  const { reference, answer, rubric } = problem;
   return [
     h(
       "section",
@@ -124,6 +124,14 @@ export function problemSheets(problem: Problem) {
       prose(problem.text),
       unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null,
     ),
+    rubric
+      ? h(
+          "details",
+          { class: "sheet", ontoggle: once(() => settle(60)) },
+          h("summary", null, h("h3", null, "Marking scheme")),
+          prose(rubric),
+        )
+      : null,
     reference || answer
       ? h(
           "details",
@@ -220,14 +228,16 @@ function stepView(item: Item, content: string, index: number, flags: Flag[]) {
 // ------------------------------------------------------------ verdicts
 
 function annotationView(annotation: Annotation) {
-  const { correct, fatal, recoverable, first, comment, reason, remark } = annotation;
-  const verdict = correct
-    ? "right: no error found"
-    : fatal === null
-      ? "wrong: judged as a whole, no step named"
-      : fatal >= 0
-        ? `wrong: fatal error at step ${fatal}`
-        : "not right: recoverable errors only";
+  const { correct, fatal, recoverable, first, comment, reason, remark, grade, grades } = annotation;
+  const verdict = grade
+    ? `${grade[0]} of ${grade[1]} points; counts as ${correct ? "right" : "wrong"}`
+    : correct
+      ? "right: no error found"
+      : fatal === null
+        ? "wrong: judged as a whole, no step named"
+        : fatal >= 0
+          ? `wrong: fatal error at step ${fatal}`
+          : "not right: recoverable errors only";
   return h(
     "section",
     { class: "sheet human" },
@@ -240,12 +250,13 @@ function annotationView(annotation: Annotation) {
       first !== null && first >= 0 ? `; first error at step ${first}` : "",
     ),
     comment ? prose(comment) : null,
+    grades.map(([grader, given, said]) => [h("h4", null, `${grader}: ${given}`), said ? prose(said) : null]),
     reason ? [h("h4", null, "Why the first error is one"), prose(reason)] : null,
     remark ? [h("h4", null, "Remark"), prose(remark)] : null,
   );
 }
 
-export function runView(item: Item, [runNumber, why, marks]: Marks, shown: Judged | undefined) {
+export function runView(item: Item, [runNumber, why, marks, grades]: Marks, shown: Judged | undefined) {
   const run = head.runs[runNumber];
   return h(
     "section",
@@ -259,16 +270,19 @@ export function runView(item: Item, [runNumber, why, marks]: Marks, shown: Judge
             ? "The policy has not answered yet."
             : ["No valid proof, so nothing was judged and it scores 0: ", reasonView(why)],
         )
-      : bigStrip(item, runNumber, marks, shown),
-    (shown?.judgments ?? []).map((judgment) => judgmentView(item, runNumber, judgment, shown?.prompt ?? null, marks)),
+      : bigStrip(item, runNumber, marks, shown, grades),
+    (shown?.judgments ?? []).map((judgment) =>
+      judgmentView(item, runNumber, judgment, shown?.prompt ?? null, marks, grades),
+    ),
   );
 }
 
-function bigStrip(item: Item, run: number, marks: number[], shown: Judged | undefined) {
+function bigStrip(item: Item, run: number, marks: number[], shown: Judged | undefined, grades: (number | null)[] = []) {
   const link = (mark: number, repeat: number) => {
-    const says = `Judgment ${repeat} ${words(mark)}`;
+    const grade = grades[repeat] ?? null;
+    const says = `Judgment ${repeat} ${words(mark, grade)}`;
     const href = mark === MISSING ? null : address(item, run, repeat);
-    return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark));
+    return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark, grade));
   };
   return h(
     "div",
