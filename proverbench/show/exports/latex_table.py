@@ -143,9 +143,11 @@ def _caption(
     """What a reader of the table must know: what was asked, how the intervals were made, what differs."""
     benchmark = benchmark_of(board.task)
     text = f"{benchmark.name}: {_sentence(board.what)} "
+    problems = len({row.problem_id for run in runs.values() for row in run.entry.rows})
+    clusters = "problems" if benchmark.samples else f"the {problems} problems that the proofs are of"
     known = every_metric(board.task)
     method = "mid-P or jackknife" if any(known[name].statistic for name in metrics) else "mid-P"
-    text += f"Percentages with 95\\% {method} intervals over problems."
+    text += f"Percentages with 95\\% {method} intervals over {clusters}."
     if units := unit_note(metrics):
         text += f" Not percentages: {latex_text(units)}."
     text += " $n$: " + ("problems" if benchmark.samples else "annotated proofs") + "; $R$: judgments of each proof."
