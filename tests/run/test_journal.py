@@ -23,22 +23,12 @@ from proverbench.errors import JournalError
 from proverbench.lines import LineBuffer
 from proverbench.records import AttemptLine, CallKey, CallLine, Extent, FinalLine, Problem, SessionLine
 from proverbench.run import journal as journal_module
+from proverbench.run.calls import CallsReader, Ledger
+from proverbench.run.disk import CALLS, LOCK, SEAL, replacing, write_whole
 from proverbench.run.extent import Plan
-from proverbench.run.journal import (
-    CALLS,
-    LOCK,
-    SEAL,
-    CallsReader,
-    Journal,
-    Ledger,
-    RunLock,
-    exact_text,
-    replacing,
-    storable,
-    storable_value,
-    write_whole,
-    writer,
-)
+from proverbench.run.journal import Journal
+from proverbench.run.lock import RunLock, writer
+from proverbench.run.texts import exact_text, storable, storable_value
 from tests.support import grows_too_fast, until
 
 ANY_TEXT = st.text(alphabet=st.characters(), max_size=30)

@@ -15,23 +15,12 @@ import pytest
 from proverbench.errors import JournalError
 from proverbench.records import CallKey, CallLine, Extent, FinalLine, Line, Proof, Role, SessionLine
 from proverbench.run import journal as journal_module
+from proverbench.run.calls import CallsReader, Ledger
+from proverbench.run.disk import CALLS, LOCK, replacing, write_whole
 from proverbench.run.extent import Plan
-from proverbench.run.journal import (
-    CALLS,
-    LOCK,
-    CallsReader,
-    Journal,
-    Ledger,
-    RunLock,
-    exact_reasoning,
-    exact_text,
-    replacing,
-    storable_value,
-    try_lock,
-    write_lines,
-    write_whole,
-    writer,
-)
+from proverbench.run.journal import Journal, write_lines
+from proverbench.run.lock import RunLock, try_lock, writer
+from proverbench.run.texts import exact_reasoning, exact_text, storable_value
 from tests.run.made_runs import proof
 
 

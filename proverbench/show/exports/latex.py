@@ -14,7 +14,7 @@ def write(request: Request) -> Iterator[str]:
         JournalError: If the disk refuses it.
     """
     from proverbench.metrics.registry import known_metric
-    from proverbench.run.journal import write_whole
+    from proverbench.run.disk import write_whole
     from proverbench.show.exports.latex_matrix import latex_matrix
     from proverbench.show.exports.latex_table import latex_table
     from proverbench.show.study import study_tables
