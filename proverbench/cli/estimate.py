@@ -103,12 +103,13 @@ def refuse_unreachable(prepared: PreparedRun) -> None:
         raise ConfigError.of(faults)
 
 
-def print_estimate(prepared: PreparedRun, resumed: Path | None = None) -> None:
+def print_estimate(prepared: PreparedRun, resumed: Path | None = None, *, calibration: str | None = None) -> None:
     """Calls, tokens and cost of each role at the most; on stdout. Calls nothing, writes nothing.
 
     Args:
         prepared: What would be run.
         resumed: The run that would be resumed; what it has answered is left out.
+        calibration: The command that would measure the judge of a ProverBench run.
     """
     sources = None if resumed is None else Sources(resumed)
     more = " more" if sources else ""
@@ -126,6 +127,8 @@ def print_estimate(prepared: PreparedRun, resumed: Path | None = None) -> None:
         click.echo(f"warning: {warning}")
     if benchmark_of(prepared.draft.identity.task).samples and extent.rows > 1:
         click.echo(_expected_width(extent.rows, extent.samples))
+    if calibration is not None:
+        click.echo(f"to correct the score for the judge's own errors, measure them on annotated proofs: {calibration}")
     click.echo("dry run: everything but keys was checked; nothing was called, nothing was written")
 
 

@@ -11,6 +11,7 @@ from proverbench.ask.prepare import is_repeated, prepare_new
 from proverbench.ask.resume import prepare_resumed
 from proverbench.benchmark import benchmark_of
 from proverbench.cli.accepting import accept
+from proverbench.cli.calibrating import calibration_command, command_for_run
 from proverbench.cli.common import EXIT_COMPLETE
 from proverbench.cli.estimate import print_estimate
 from proverbench.cli.streams import say
@@ -74,7 +75,7 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
             accept(resume)
     prepared = prepare_new(task, options) if resume is None else prepare_resumed(task, resume, options)
     if dry_run:
-        print_estimate(prepared, resume)
+        print_estimate(prepared, resume, calibration=_calibration(prepared, resume, options))
         return EXIT_COMPLETE
     if output is None and resume is None and not again:
         _refuse_twice(prepared)
@@ -86,7 +87,8 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
         say(f"note: {note}")
     from proverbench.cli.session import Execution  # loads what calls models, which a dry run can do without
 
-    execution = Execution(prepared, resume=resume, output=output, spread=spread, ray_address=ray_address)
+    place = {"resume": resume, "output": output, "config": options.config}
+    execution = Execution(prepared, **place, spread=spread, ray_address=ray_address)
     del prepared  # the driver gives the rows up once they are in the run's folder
     return execution.main(final=final, cancel=cancel, give_up=accepts_loss)
 
@@ -96,6 +98,22 @@ def _prompt_set(given: dict[str, Any], resume: Path | None) -> str:
     if named != "own" and resume is not None:
         raise ConfigError("--prompts cannot be given with --resume: the run keeps its prompts")
     return named
+
+
+def _calibration(prepared: PreparedRun, resume: Path | None, options: Options) -> str | None:
+    """The command that would measure the judge of what would be run, if it is a ProverBench run."""
+    draft = prepared.draft
+    if not benchmark_of(draft.identity.task).samples:
+        return None
+    if resume is not None:
+        return command_for_run(resume, draft.manifest, config=options.config)
+    return calibration_command(
+        draft.identity,
+        draft.extent.verifier_repeats,
+        prompt=options.prompts.get("verifier"),
+        protocol=None if draft.protocol_text is None or options.protocol is None else Path(options.protocol),
+        config=options.config,
+    )
 
 
 def _beside_others(prepared: PreparedRun, resume: Path | None, parent: Path) -> Iterator[str]:

@@ -55,6 +55,12 @@ from proverbench.show.exports.registry import EXPORTS, export_names, find_export
 @click.option(
     "--simple", is_flag=True, default=None, help=f"{that_take('simple')}: with --choose, one simple random draw."
 )
+@click.option(
+    "--equal",
+    is_flag=True,
+    default=None,
+    help=f"{that_take('equal')}: with --choose, as many of each stratum, to count false acceptances.",
+)
 @click.option("--seed", type=int, help=f"{that_take('seed')}: seed of the choice.  [default: 0]")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 def command(runs: tuple[Path, ...], form: str, output: Path | None, force: bool, **options: object) -> int:

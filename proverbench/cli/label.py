@@ -24,6 +24,7 @@ CHOOSE = 40
     "--choose", type=click.IntRange(min=1), metavar="N", help=f"How many proofs to draw. [default: {CHOOSE}, or all]"
 )
 @click.option("--simple", is_flag=True, help="One simple random draw instead of one stratified by what the judge said.")
+@click.option("--equal", is_flag=True, help="As many of each stratum, to count the judge's false acceptances.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same proofs.")
 @click.option("--annotator", metavar="NAME", help="Who labels; several may label the same draw. [default: your login]")
 @click.option(
@@ -37,7 +38,14 @@ CHOOSE = 40
     "--port", type=click.IntRange(0, 65535), default=8767, show_default=True, help="Port of localhost; 0: a free one."
 )
 def command(
-    run: Path, choose: int | None, simple: bool, seed: int, annotator: str | None, output: Path | None, port: int
+    run: Path,
+    choose: int | None,
+    simple: bool,
+    equal: bool,
+    seed: int,
+    annotator: str | None,
+    output: Path | None,
+    port: int,
 ) -> int:
     """Label a random draw of a ProverBench RUN's proofs in the browser; calls nothing, changes nothing in the run.
 
@@ -59,7 +67,8 @@ def command(
     (opened,) = open_runs([run], split="all")
     path = output or Path(f"{_safe(opened.path.resolve().name)}-labels-{_safe(name)}.jsonl")
     fresh = not path.exists() or path.stat().st_size == 0
-    drawn = drawn_of(opened.folder, choose=_wanted(opened.folder, choose) if fresh else None, simple=simple, seed=seed)
+    wanted = _wanted(opened.folder, choose) if fresh else None
+    drawn = drawn_of(opened.folder, choose=wanted, simple=simple, equal=equal and fresh, seed=seed)
     book = LabelBook(path, list(rows(opened.folder, drawn, annotator=name)), name)
     if choose is not None and choose != len(book.rows):
         count = len(book.rows)

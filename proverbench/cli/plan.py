@@ -230,12 +230,16 @@ def _parts(found: "Components", prices: "Prices") -> dict[str, Any]:
 
 def _judgment_parts(basis: _Basis) -> dict[str, Any] | None:
     """The components of the share of single judgments that accept; None where the pilot cannot tell them apart."""
+    import numpy as np
+
     from proverbench.metrics.planning import judgment_components
 
     pilot = basis.pilot
     if pilot is None or pilot.repeats < 2:
         return None
-    found = judgment_components(pilot.accepts.reshape(-1, pilot.samples).astype(float), pilot.repeats)
+    accepts = np.zeros((len(pilot.problems), pilot.samples))
+    accepts[pilot.problem, pilot.sample] = pilot.accepts
+    found = judgment_components(accepts, pilot.repeats)
     samples, repeats = found.best(basis.prices)
     best = {"best_samples": samples, "best_repeats": repeats} if basis.prices.problem > 0 else {}
     return {"problem": found.problem, "sample": found.sample, "judgment": found.judgment, **best}

@@ -22,6 +22,7 @@ from proverbench.cli.pages import (
     rule,
     section,
 )
+from proverbench.endpoints.base import STOPPED
 from proverbench.metrics.shown import shown_interval, split_footnotes
 from proverbench.protocols.fields import decode_field, error_items
 from proverbench.protocols.protocol import Protocol
@@ -131,7 +132,10 @@ def troubles(manifest: Manifest, summary: Summary, missing: Missing, columns: in
     lines: list[str] = []
     if missing.proofs:
         calls = ", ".join(f"{count} {role}" for role, count in missing.by_role.items())
-        why = ", ".join(f"{error} {count}" for error, count in missing.errors.items())
+        why = ", ".join(
+            f"{count} waited to be asked again when the run stopped" if error == STOPPED else f"{error} {count}"
+            for error, count in missing.errors.items()
+        )
         lines += beside("missing  ", f"{missing.proofs} proofs; calls to ask: {calls or 'none'}", columns)
         lines += beside("         ", f"last failures: {why}", columns) if why else []
     if summary.closed_unanswered:

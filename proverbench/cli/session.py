@@ -13,14 +13,16 @@ from proverbench.ask.drive import Driver, Listener
 from proverbench.ask.executors.spread import RayExecutor
 from proverbench.ask.parts import PreparedRun
 from proverbench.benchmark import benchmark_of
+from proverbench.cli.calibrating import command_for_run
 from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE
 from proverbench.cli.progress import Display
 from proverbench.cli.scores import print_scores
 from proverbench.cli.signals import EXIT_OF_SIGNAL, say_stopped
 from proverbench.cli.stop_signals import StopSignals
 from proverbench.cli.streams import say
+from proverbench.endpoints.base import STOPPED
 from proverbench.errors import JournalError
-from proverbench.records import GIVEN, Summary
+from proverbench.records import GIVEN, Role, Summary
 from proverbench.run.batches import open_batches
 from proverbench.run.reading import open_calls
 from proverbench.run.spent import spent_of
@@ -71,6 +73,12 @@ async def _tick(display: Display) -> None:
         display.tick()
 
 
+def failure_words(role: Role, error: str, calls: int, message: str) -> str:
+    """So many calls that got no answer, and what was said of one of them."""
+    what = f"{calls} {'call' if calls == 1 else 'calls'} of the {role}"
+    return f"{what}: {message}" if error == STOPPED else f"{what}, {error}: {message}"
+
+
 class Execution:
     """One session of a run from the command line: its signals, what is said at its end, and the exit code.
 
@@ -80,6 +88,7 @@ class Execution:
         output: The folder of a new one; None for one under ``runs/``.
         spread: Whether calls are made on a Ray cluster.
         ray_address: Of the cluster to join, where the command line names it.
+        config: The config that was given; None where a resumed run keeps its own.
     """
 
     def __init__(
@@ -90,7 +99,9 @@ class Execution:
         output: Path | None,
         spread: bool,
         ray_address: str | None = None,
+        config: Path | None = None,
     ) -> None:
+        self._config = config
         self._listener = Listening()
         self._spread = spread
         executor = RayExecutor(say, ray_address) if spread else None
@@ -210,6 +221,7 @@ class Execution:
         elif self._driver.systematic is not None:
             say(f"error: {self._driver.systematic}. Nothing is left to ask; this score says nothing of the model")
         else:
+            self._say_how_to_calibrate()
             say(f"complete; look into it with: proverbench inspect {shlex.quote(str(session.path))}")
         code = self._signals.exit_code
         if code is not None:
@@ -221,7 +233,15 @@ class Execution:
         """Which calls of this session got no answer, and what was said of them."""
         for role, count in self._driver.stages.items():
             for error, (calls, message) in count.failures.items():
-                say(f"unanswered: {calls} calls of the {role}, {error}: {message}")
+                say(f"unanswered: {failure_words(role, error, calls, message)}")
+
+    def _say_how_to_calibrate(self) -> None:
+        """How to measure the judge of a ProverBench run, so that its score can be corrected."""
+        session = self._driver.session
+        manifest = session.sources.manifest
+        if benchmark_of(manifest.identity.task).samples:
+            command = command_for_run(session.path, manifest, config=self._config)
+            say(f"to correct the score for the judge's own errors, measure them on annotated proofs: {command}")
 
     def _say_how_to_go_on(self) -> None:
         session = self._driver.session

@@ -15,7 +15,7 @@ from proverbench.ask.study_plan import StudyPlan
 from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE
 from proverbench.cli.matrix import print_matrix
 from proverbench.cli.progress import duration
-from proverbench.cli.session import spare_collector
+from proverbench.cli.session import failure_words, spare_collector
 from proverbench.cli.stop_signals import StopSignals
 from proverbench.cli.streams import say
 from proverbench.metrics.registry import headlines
@@ -195,7 +195,7 @@ class StudyExecution:
         for run in study.runs:
             for role, count in run.driver.stages.items():
                 for error, (calls, message) in count.failures.items():
-                    say(f"{run.cell.name}: unanswered: {calls} calls of the {role}, {error}: {message}")
+                    say(f"{run.cell.name}: unanswered: {failure_words(role, error, calls, message)}")
             if run.trouble is not None:
                 say(f"error: {run.cell.name}: {run.trouble}")
         whole = all(run.complete for run in study.runs)

@@ -334,5 +334,5 @@ class _Progress:
 
     def stopped(self) -> CallFailedError:
         """The error of a call that got no further attempt because everything stops."""
-        why = f"; the last one: {self.last_error}" if self.last_error else ""
-        return CallFailedError(f"stopped before another attempt{why}", kind=STOPPED)
+        why = f"; the last attempt: {self.last_error}" if self.last_error else ""
+        return CallFailedError(f"the run stopped while it waited to be asked again{why}", kind=STOPPED)

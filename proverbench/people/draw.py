@@ -31,7 +31,13 @@ def is_judged(record: ProofRecord) -> bool:
 
 
 def draw(
-    records: Iterable[ProofRecord], repeats: int, choose: int | None = None, *, simple: bool = False, seed: int = 0
+    records: Iterable[ProofRecord],
+    repeats: int,
+    choose: int | None = None,
+    *,
+    simple: bool = False,
+    equal: bool = False,
+    seed: int = 0,
 ) -> list[Drawn]:
     """Draw judged proofs, in random order: whoever stops early has labelled a smaller draw of the same kind.
 
@@ -40,6 +46,7 @@ def draw(
         repeats: R.
         choose: How many; all, in their own order, if None.
         simple: One simple random draw instead of a stratified one.
+        equal: As many of each stratum, to count a judge's false acceptances.
         seed: The same seed and run give the same proofs in the same order.
 
     Raises:
@@ -50,7 +57,7 @@ def draw(
     if choose is not None and choose > total:
         raise ValueError(f"{total} judged {'proof' if total == 1 else 'proofs'}, fewer than the {choose} to choose")
     sizes = [len(keys) for keys in strata.values()]
-    wanted: Sequence[int] = sizes if choose is None else allocate(sizes, choose)
+    wanted: Sequence[int] = sizes if choose is None else allocate(sizes, choose, equal=equal)
     rng = random.Random(seed)
     drawn = [
         Drawn(key, name, len(keys), count / len(keys))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.benchmark import benchmark_of
-from proverbench.errors import RunMismatchError
+from proverbench.errors import RunMismatchError, UserInputError
 from proverbench.people.draw import Drawn, draw
 from proverbench.run.folder import RunFolder
 from proverbench.run.texts import storable
@@ -20,16 +20,23 @@ OPEN: dict[str, Any] = {
 """The annotation of a proof that nobody has labelled."""
 
 
-def drawn_of(run: RunFolder, *, choose: int | None = None, simple: bool = False, seed: int = 0) -> list[Drawn]:
+def drawn_of(
+    run: RunFolder, *, choose: int | None = None, simple: bool = False, equal: bool = False, seed: int = 0
+) -> list[Drawn]:
     """The proofs of a run to label; see :func:`~proverbench.people.draw.draw`.
 
     Raises:
         RunMismatchError: If the run is no ProverBench run, or has fewer judged proofs.
+        UserInputError: If a draw is wanted that is both simple and of equal parts, or parts without a number.
     """
+    if equal and (simple or choose is None):
+        raise UserInputError(
+            "--equal takes as many proofs of each stratum, so it needs --choose N and cannot be given with --simple"
+        )
     if not benchmark_of(run.manifest.identity.task).samples:
         raise RunMismatchError(f"{run.path}: a labelling sheet is made of a ProverBench run; this one is VerifierBench")
     try:
-        return draw(run.records(), run.manifest.extent.verifier_repeats, choose, simple=simple, seed=seed)
+        return draw(run.records(), run.manifest.extent.verifier_repeats, choose, simple=simple, equal=equal, seed=seed)
     except ValueError as exc:
         raise RunMismatchError(f"{run.path}: has {exc}") from exc
 

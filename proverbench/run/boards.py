@@ -87,22 +87,23 @@ class Boards:
         return [*self.apart.get(task, ()), *map(str, self.common.get(task, ()))]
 
 
-def boards_of(runs: Mapping[str, Entry]) -> Boards:
+def boards_of(runs: Mapping[str, Entry], *, brief: bool = False) -> Boards:
     """Sort runs onto boards, in the order in which they are given.
 
     Args:
         runs: By name.
+        brief: Whether the sentences are for a caption: models without their settings.
     """
     groups: dict[tuple[object, ...], list[str]] = {}
     for name, entry in runs.items():
         groups.setdefault(_key(entry), []).append(name)
-    boards = tuple(_board({name: runs[name] for name in group}) for group in groups.values())
+    boards = tuple(_board({name: runs[name] for name in group}, brief=brief) for group in groups.values())
     apart: dict[Task, tuple[str, ...]] = {}
     common: dict[Task, tuple[Common, ...]] = {}
     for task in dict.fromkeys(entry.task for entry in runs.values()):
         mine = {name: entry for name, entry in runs.items() if entry.task == task}
         if sum(board.task == task for board in boards) > 1:
-            apart[task] = tuple(_why_apart(mine))
+            apart[task] = tuple(_why_apart(mine, brief=brief))
             common[task] = tuple(_common(mine))
     return Boards(boards, apart, common)
 
@@ -116,7 +117,7 @@ def _key(entry: Entry, *, without: str = "") -> tuple[object, ...]:
     return (*(str(aspect.read(manifest)) for aspect in refusing), samples, items)
 
 
-def _board(runs: Mapping[str, Entry]) -> Board:
+def _board(runs: Mapping[str, Entry], *, brief: bool) -> Board:
     first = next(iter(runs.values()))
     benchmark, extent = benchmark_of(first.task), first.manifest.extent
     count = len(first.rows)
@@ -124,10 +125,10 @@ def _board(runs: Mapping[str, Entry]) -> Board:
     what += [f"S = {extent.samples}"] if benchmark.samples else []
     repeats = sorted({entry.manifest.extent.verifier_repeats for entry in runs.values()})
     what.append(f"R = {' or '.join(map(str, repeats))}")
-    return Board(first.task, tuple(runs), ", ".join(what), tuple(_notes(runs)))
+    return Board(first.task, tuple(runs), ", ".join(what), tuple(_notes(runs, brief=brief)))
 
 
-def _notes(runs: Mapping[str, Entry]) -> list[str]:
+def _notes(runs: Mapping[str, Entry], *, brief: bool) -> list[str]:
     closed = [
         f"{name}: {entry.summary.closed_unanswered} unanswered calls were closed as zero credit (--final)"
         for name, entry in runs.items()
@@ -136,19 +137,16 @@ def _notes(runs: Mapping[str, Entry]) -> list[str]:
     open_ = [f"{name} is not finished" for name, entry in runs.items() if not entry.scored]
     if len(runs) < 2:
         return [*closed, *open_]
-    found = differences({name: entry.manifest for name, entry in runs.items()})
-    compared = [
-        f"{difference.aspect} differs ({'; '.join(f'{name}: {value}' for name, value in difference.values.items())})"
-        for difference in found
-        if difference.weight == "compared"
-    ]
+    found = differences({name: entry.manifest for name, entry in runs.items()}, brief=brief)
+    compared = [f"{part.aspect} differs{part.told}" for part in found if part.weight == "compared"]
     sides = {name: Side(entry.manifest, entry.summary, entry.rows) for name, entry in runs.items()}
     return [*doubts(sides, found, EVERYTHING), *compared, *open_]
 
 
-def _why_apart(runs: Mapping[str, Entry]) -> list[str]:
+def _why_apart(runs: Mapping[str, Entry], *, brief: bool) -> list[str]:
     manifests = {name: entry.manifest for name, entry in runs.items()}
-    refused = [str(difference) for difference in differences(manifests) if difference.weight == "refuses"]
+    found = differences(manifests, brief=brief)
+    refused = [str(difference) for difference in found if difference.weight == "refuses"]
     benchmark = benchmark_of(next(iter(runs.values())).task)
     items = {name: frozenset(row_id(row) for row in entry.rows) for name, entry in runs.items()}
     if len(set(items.values())) > 1:

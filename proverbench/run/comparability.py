@@ -28,6 +28,8 @@ class Aspect:
     verifier: Weight
     why: str
     """What a difference means for a comparison."""
+    brief: Callable[[Manifest], object] | None = None
+    """What a caption calls the values; None: the same."""
 
     def weight(self, task: Task) -> Weight:
         """What a difference does in a comparison of that task's runs."""
@@ -41,12 +43,17 @@ class Difference:
     aspect: str
     weight: Weight
     values: Mapping[str, str]
-    """By run."""
+    """By run; none where brief names do not tell them apart."""
     why: str
 
     def __str__(self) -> str:
+        return f"{self.aspect}{self.told}: {self.why}"
+
+    @property
+    def told(self) -> str:
+        """The values in brackets, after a space; nothing where they are not to be told."""
         values = "; ".join(f"{name}: {value}" for name, value in self.values.items())
-        return f"{self.aspect} ({values}): {self.why}"
+        return f" ({values})" if values else ""
 
 
 def _model(role: Role) -> Callable[[Manifest], object]:
@@ -55,6 +62,11 @@ def _model(role: Role) -> Callable[[Manifest], object]:
 
 def _prompt(role: Role) -> Callable[[Manifest], object]:
     return lambda manifest: (manifest.identity.prompt_sha256.get(role) or "none")[:12]
+
+
+def _name(role: Role) -> Callable[[Manifest], object]:
+    """The model alone."""
+    return lambda manifest: "none" if (found := manifest.identity.roles.get(role)) is None else found.model
 
 
 def _shown(role: RoleIdentity | None) -> str:
@@ -106,9 +118,9 @@ ASPECTS: tuple[Aspect, ...] = (
         "all R judgments must accept, so more repeats lower a ProverBench score; grow the smaller run with "
         "`proverbench run --resume DIR --verifier-repeats R`",
     ),
-    Aspect("policy", _model("policy"), "compared", "compared", "the policy is what is compared"),
+    Aspect("policy", _model("policy"), "compared", "compared", "the policy is what is compared", _name("policy")),
     Aspect("generation prompt", _prompt("policy"), "compared", "compared", "it belongs to how the proofs were written"),
-    Aspect("verifier", _model("verifier"), "warns", "compared", "another judge is another ruler"),
+    Aspect("verifier", _model("verifier"), "warns", "compared", "another judge is another ruler", _name("verifier")),
     Aspect("verifier prompt", _prompt("verifier"), "warns", "warns", "the judge was asked differently"),
     Aspect(
         "reference switch",
@@ -138,14 +150,20 @@ ASPECTS: tuple[Aspect, ...] = (
         "compared",
         "pass_any_sample grows with S and is not compared",
     ),
-    Aspect("meta-verifier", _model("meta"), "compared", "warns", "another meta-verifier grades differently"),
+    Aspect(
+        "meta-verifier", _model("meta"), "compared", "warns", "another meta-verifier grades differently", _name("meta")
+    ),
     Aspect("meta prompt", _prompt("meta"), "compared", "warns", "the meta-verifier was asked differently"),
 )
 """What may differ (``compared``), what warns and what refuses, by task."""
 
 
-def differences(runs: Mapping[str, Manifest]) -> list[Difference]:
+def differences(runs: Mapping[str, Manifest], *, brief: bool = False) -> list[Difference]:
     """What differs between runs of one comparison, and what it means.
+
+    Args:
+        runs: Manifests by name.
+        brief: Whether models are named without their settings, as a caption wants it.
 
     A meta-verifier that only some runs have is no difference: the meta metrics are then not compared.
     """
@@ -157,6 +175,9 @@ def differences(runs: Mapping[str, Manifest]) -> list[Difference]:
         if aspect.name.startswith("meta"):
             known -= {"none"}
         if len(known) > 1:
+            if brief and aspect.brief is not None:
+                values = {name: str(aspect.brief(manifest)) for name, manifest in runs.items()}
+                values = values if len(set(values.values())) > 1 else {}
             found.append(Difference(aspect.name, aspect.weight(task), values, aspect.why))
         if found and aspect.name == "task":
             break  # what else differs is then of no interest

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from msgspec import UNSET
 
 from proverbench.metrics.inference import look_level
-from proverbench.records import SessionLine
+from proverbench.records import Extent, SessionLine
 from proverbench.run.sources import Sources
 
 
@@ -30,14 +30,22 @@ class Looks(NamedTuple):
 
 def looks_of(sources: Sources) -> Looks:
     """Count the looks at a run from what its sessions wrote."""
-    number = 1
     planned: int | None = None
+    grown_from: set[tuple[int, int, int]] = set()
     for line in sources.calls.facts():
         if not isinstance(line, SessionLine) or line.event != "start":
             continue
-        if number == 1:
+        if not grown_from:
             planned = (line.operation or {}).get("looks", planned)
-        number += line.grown_from is not UNSET
+        if line.grown_from is not UNSET:
+            grown_from.add(size_of(line.grown_from))
+    # A session that was killed between its line and the new manifest grew nothing.
+    number = 1 + len(grown_from - {size_of(sources.manifest.extent)})
     if number == 1:
         planned = sources.manifest.operation.get("looks", planned)
     return Looks(number, planned)
+
+
+def size_of(extent: Extent) -> tuple[int, int, int]:
+    """How much data there is: more of it is a further look."""
+    return extent.rows, extent.samples, extent.verifier_repeats

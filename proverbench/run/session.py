@@ -34,6 +34,7 @@ from proverbench.records import (
 from proverbench.run.disk import CALLS, LOCK, SEAL, disk, write_whole
 from proverbench.run.journal import Journal, now, write_lines
 from proverbench.run.lock import RunLock
+from proverbench.run.looks import size_of
 from proverbench.run.reading import open_calls
 from proverbench.run.sources import (
     FORMAT_VERSION,
@@ -126,7 +127,7 @@ class Session:
             self._lock.release()
             raise
         self._started = False
-        self._grown_from: Extent | UnsetType = UNSET
+        self._said_start = False
 
     @classmethod
     def create(cls, path: Path, draft: Draft, *, on_start: Callable[[Sources], object] | None = None) -> "Session":
@@ -191,8 +192,10 @@ class Session:
         old = self.sources.manifest
         if draft.manifest == old:
             return
-        if _size(draft.extent) != _size(old.extent) and next(open_calls(self.sources), None) is None:
-            self._grown_from = old.extent
+        if size_of(draft.extent) != size_of(old.extent) and next(open_calls(self.sources), None) is None:
+            self._say_start(
+                draft.operation, grown_from=old.extent
+            )  # at once: killed before its first call, it is a look
         for role, template in draft.templates.items():
             if role not in self.sources.templates:
                 write_whole(self.path / PROMPTS / PROMPT_FILES[role], template.text.encode())
@@ -229,14 +232,15 @@ class Session:
         if not self._started:
             self._started = True
             self._withdraw_summary()
-            self.journal.append(
-                SessionLine(
-                    event="start", at=now(), operation=self.sources.manifest.operation, grown_from=self._grown_from
-                )
-            )
+            self._say_start(self.sources.manifest.operation)
             self.sources.ledger.reopen()
             if self._on_start is not None:
                 self._on_start(self.sources)
+
+    def _say_start(self, operation: dict[str, Any], *, grown_from: Extent | UnsetType = UNSET) -> None:
+        if not self._said_start:
+            self._said_start = True
+            self.journal.append(SessionLine(event="start", at=now(), operation=operation, grown_from=grown_from))
 
     def reopen_closed(self) -> None:
         """Before the calls to ask are listed: what ``--final`` closed is open again, on disk too."""
@@ -267,12 +271,12 @@ class Session:
             self.sources.ledger.close(key)
 
     async def stop(self, reason: str) -> None:
-        """Say why the session stopped, if it asked anything, and sync.
+        """Say why the session stopped, if it asked anything or grew the run, and sync.
 
         Raises:
             JournalError: If the disk refuses it.
         """
-        if self._started:
+        if self._said_start:
             with suppress(JournalError):  # a full disk was told already, by the answer that did not fit
                 self.journal.append(SessionLine(event="stop", at=now(), reason=reason))
         await self.journal.aclose()
@@ -288,11 +292,6 @@ class Session:
             self.journal.close()
         finally:
             self._lock.release()
-
-
-def _size(extent: Extent) -> tuple[int, int, int]:
-    """How much data there is: more of it is a second look."""
-    return extent.rows, extent.samples, extent.verifier_repeats
 
 
 class _Completeness(msgspec.Struct):

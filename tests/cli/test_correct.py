@@ -77,6 +77,54 @@ def test_the_command_it_names_fits(command, saved, server, tmp_path):
     assert ended.code == 0 or "which reaches 0" in ended.err
 
 
+def test_the_dry_run_and_the_end_of_a_run_name_a_command_that_fits(command, saved, server, tmp_path):
+    """With paths that need quoting; the judge may still be too bad."""
+    import shlex
+
+    from tests.support import problem_rows, write_config
+
+    (tmp_path / "my own").mkdir()
+    write_rows(tmp_path / "problems.jsonl", problem_rows(3))
+    write_config(tmp_path / "my own/c.toml", server.base_url, model="m1")
+    run = ("--data", "problems.jsonl", "--config", "my own/c.toml", "--verifier-repeats", "2", "--no-neutralise")
+    dry = command("run", *run, "--dry-run")
+    done = command("run", *run, "--output", "my own/r")
+    assert (dry.code, done.code) == (0, 0)
+    (asked,) = [line for line in dry.out.splitlines() if "measure them on annotated proofs" in line]
+    (said,) = [line for line in done.err.splitlines() if "measure them on annotated proofs" in line]
+    for name, line in (("dry", asked), ("done", said)):
+        words = shlex.split(line.split("annotated proofs: verifierbench ")[1])
+        words[words.index("PROOFS.jsonl")] = str(saved / "proofs.jsonl")
+        assert command("verify", *words, "--output", name).code == 0
+        assert "does not measure" not in command("correct", "my own/r", "--calibration", name).err
+
+
+def test_the_words_about_a_stratified_draw_agree(command, saved):
+    rows = sheet(command, saved / "p1", "--choose", "24")
+    for row in rows:
+        fill(row, -1)
+    write_rows(Path("sheet.jsonl"), rows)
+    ended = command("correct", saved / "p1", "--labels", "sheet.jsonl")
+    assert ended.code == 0
+    said = " ".join(ended.out.split())
+    assert "report this" in said
+    assert "post-stratified by the judge's verdicts" in said
+    assert "Labels alone say nothing" not in said
+    if len({row["probability"] for row in rows}) > 1:
+        assert "so it is not given" in said
+
+
+def test_equal_parts(command, saved):
+    rows = sheet(command, saved / "p1", "--choose", "8", "--equal")
+    counts = [sum(row["stratum"] == name for row in rows) for name in {row["stratum"] for row in rows}]
+    assert sum(counts) == 8
+    assert max(counts) - min(counts) <= 1
+    for more in (("--equal",), ("--equal", "--simple", "--choose", "8")):
+        ended = command("export", saved / "p1", "--to", "verifierbench", "-o", "other.jsonl", *more)
+        assert ended.code == 2
+        assert "needs --choose N and cannot be given with --simple" in ended.err
+
+
 def test_refuses_a_judge_without_skill(command, saved, server, tmp_path):
     from tests.support import write_config
 

@@ -82,7 +82,12 @@ def test_latex(command, saved):
     assert row.count("&") == len(columns) - 1
     assert "24 problems, S = 2, R = 2." in ended.out
     assert re.search(r"% m1-policy: all pessimistic = \d+/48; ", ended.out)
-    assert "verifier (p1: m1-verifier (openai)" in ended.out  # said: another judge
+    assert "verifier (p1: m1-verifier; p2: m2-verifier)" in ended.out  # said: another judge
+    assert "(openai)" not in ended.out
+    assert "max\\_tokens" not in ended.out
+    of = load(saved / "v1").entry.rows
+    assert len(of) == 60
+    assert f"intervals over the {len({row.problem_id for row in of})} problems that the proofs are of." in ended.out
     assert "Meta bal.\\ F1" in ended.out  # v1 was graded
     assert "not comparable with published tables" in ended.out
 

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from proverbench.run.looks import looks_of
+from proverbench.run.session import Session
+from proverbench.run.sources import Sources
 from tests.support import problem_rows, write_calls, write_config, write_rows
 
 
@@ -60,3 +63,35 @@ def test_looks_never_change_a_summary(command, grown):
     assert b"look" not in before
     assert command("score", "twice").code == 0
     assert (grown / "twice/summary.json").read_bytes() == before
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("grows", [True, False], ids=["after-the-manifest", "before-the-manifest"])
+def test_a_run_that_is_killed_before_its_first_call_was_looked_at(command, grown, monkeypatch, grows):
+    """Once, however often growing is tried; and not before it is really larger."""
+    grow = Session.grow
+
+    def die(*_: object) -> None:
+        raise Killed
+
+    def grow_and_die(session, draft):
+        grow(session, draft)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        if grows:
+            patch.setattr(Session, "grow", grow_and_die)
+        else:
+            patch.setattr("proverbench.run.session.write_whole", die)
+        with pytest.raises(Killed):
+            command("run", "--resume", "once", "--samples", "3")
+    sources = Sources(grown / "once")
+    assert looks_of(sources).number == (2 if grows else 1)
+    sources.close()
+    assert command("run", "--resume", "once", "--samples", "3").code == 0
+    sources = Sources(grown / "once")
+    assert looks_of(sources).number == 2
+    sources.close()

@@ -277,7 +277,7 @@ async def test_stop_ends_calls_that_wait_for_another_attempt():
     await until(lambda: caller.state.attempts == 2 and caller.state.awaiting.total() == 0)
     caller.stop()
     caller.stop()
-    told = "stopped before another attempt; the last one: slow down"
+    told = "the run stopped while it waited to be asked again; the last attempt: slow down"
     assert await _soon(asyncio.gather(*calls)) == [Unanswered("stopped", told, None, 1)] * 2
     assert (caller.state.in_flight, caller.state.backing_off, caller.state.attempts) == (0, 0, 2)
 

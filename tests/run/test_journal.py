@@ -22,6 +22,7 @@ from benchmarks.bench_journal import measure_appends
 from proverbench.errors import JournalError
 from proverbench.lines import LineBuffer
 from proverbench.records import AttemptLine, CallKey, CallLine, Extent, FinalLine, Problem, SessionLine
+from proverbench.run import calls as calls_module
 from proverbench.run import journal as journal_module
 from proverbench.run.calls import CallsReader, Ledger
 from proverbench.run.disk import CALLS, LOCK, SEAL, replacing, write_whole
@@ -321,7 +322,7 @@ class TestLock:
 
     def hold(self, folder: Path) -> subprocess.Popen:
         code = (
-            "import sys, time; from pathlib import Path; from proverbench.run.journal import RunLock\n"
+            "import sys, time; from pathlib import Path; from proverbench.run.lock import RunLock\n"
             f"lock = RunLock(Path({str(folder)!r})); print('held', flush=True); time.sleep(60)"
         )
         process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
@@ -395,7 +396,7 @@ def test_an_attempt_is_kept(tmp_path):
 
 
 def test_a_long_line_is_read_in_linear_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(journal_module, "_CHUNK", 1 << 12)
+    monkeypatch.setattr(calls_module, "_CHUNK", 1 << 12)
     for name, size in (("once", 1 << 21), ("twice", 1 << 22)):
         (tmp_path / name).mkdir()
         (tmp_path / name / CALLS).write_bytes(b"x" * size + b"\ny\n")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.benchmark import benchmark_of
+from proverbench.cli.calibrating import command_for_run
 from proverbench.cli.common import EXIT_COMPLETE
 from proverbench.cli.matrix import show_study
 from proverbench.cli.streams import echo_json
@@ -24,7 +25,7 @@ from proverbench.people.labels import read_labels
 from proverbench.run.comparability import calibration_doubts, calibration_faults
 from proverbench.run.looks import looks_of
 from proverbench.run.saved import SavedRun, open_runs
-from proverbench.run.sources import INPUTS, PROMPT_FILES, PROMPTS
+from proverbench.run.sources import INPUTS
 from proverbench.run.study import is_study
 
 
@@ -104,15 +105,10 @@ def calibration_warnings(runs: Sequence[SavedRun], judge: SavedRun) -> list[str]
 
 def _fitting(run: SavedRun, calibration: SavedRun) -> str:
     """The command that makes a calibration for a run."""
-    identity = run.manifest.identity
-    prompt = run.path / PROMPTS / PROMPT_FILES["verifier"]
-    data = calibration.path / INPUTS if benchmark_of(calibration.task).labelled else "PROOFS.jsonl"
-    words = ["verifierbench", "--data", str(data), "--config", "CONFIG.toml"]
-    words += ["--verifier-repeats", str(run.arrays.repeats)]
-    words += ["--use-reference-solution" if identity.use_reference_solution else "--no-use-reference-solution"]
-    words += ["--verifier-prompt", str(prompt)] if prompt.is_file() else []
-    words += [] if identity.neutralise else ["--no-neutralise"]
-    return f"{shlex.join(words)}   with the [verifier] of this run in CONFIG.toml: {identity.roles['verifier'].model}"
+    data = calibration.path / INPUTS if benchmark_of(calibration.task).labelled else None
+    model = run.manifest.identity.roles["verifier"].model
+    command = command_for_run(run.path, run.manifest, data=data)
+    return f"{command}   with the [verifier] of this run in CONFIG.toml: {model}"
 
 
 def _show(found: dict[str, Any], run: Path) -> None:

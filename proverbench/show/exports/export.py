@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from proverbench.run.boards import Boards
     from proverbench.show.frames import LoadedRun
 
-Option = Literal["tables", "splits", "metrics", "choose", "seed", "simple"]
+Option = Literal["tables", "splits", "metrics", "choose", "seed", "simple", "equal"]
 """Options of `proverbench export` that mean something to some formats only."""
 
 TABLES = ("scores", "proofs", "judgments", "calls")
@@ -48,6 +48,8 @@ class Request:
     seed: int = 0
     simple: bool = False
     """Whether the choice is one simple random draw instead of one stratified by what the judge said."""
+    equal: bool = False
+    """Whether it has as many proofs of each stratum."""
 
     @cached_property
     def loaded(self) -> "dict[str, LoadedRun]":

@@ -14,6 +14,7 @@ def write(request: Request) -> Iterator[str]:
         JournalError: If the disk refuses it.
     """
     from proverbench.metrics.registry import known_metric
+    from proverbench.run.boards import boards_of
     from proverbench.run.disk import write_whole
     from proverbench.show.exports.latex_matrix import latex_matrix
     from proverbench.show.exports.latex_table import latex_table
@@ -26,7 +27,8 @@ def write(request: Request) -> Iterator[str]:
     for metric in request.metrics:
         known_metric(metric)
     made = "" if request.study is None else latex_matrix(study_tables(request.study)) + "\n"
-    made += latex_table(request.loaded, request.boards, splits=request.splits, metrics=request.metrics)
+    boards = boards_of({name: run.entry for name, run in request.loaded.items()}, brief=True)
+    made += latex_table(request.loaded, boards, splits=request.splits, metrics=request.metrics)
     if request.output == SCREEN:
         yield made.removesuffix("\n")
         return

@@ -134,7 +134,9 @@ def _caption(
     """What a reader of the table must know: what was asked, how the intervals were made, what differs."""
     benchmark = benchmark_of(board.task)
     text = f"{benchmark.name}: {_sentence(board.what)} "
-    text += "Percentages with 95\\% mid-P intervals over problems."
+    problems = len({row.problem_id for run in runs.values() for row in run.entry.rows})
+    clusters = "problems" if benchmark.samples else f"the {problems} problems that the proofs are of"
+    text += f"Percentages with 95\\% mid-P intervals over {clusters}."
     text += " $n$: " + ("problems" if benchmark.samples else "annotated proofs") + "; $R$: judgments of each proof."
     shown = {run.manifest.identity.use_reference_solution for run in runs.values()}
     if len(shown) == 1:

@@ -23,7 +23,8 @@ def write(request: Request) -> Iterator[str]:
     from proverbench.run.disk import write_whole
 
     (run,) = request.loaded.values()
-    drawn = drawn_of(run.folder, choose=request.choose, simple=request.simple, seed=request.seed)
+    how = {"simple": request.simple, "equal": request.equal}
+    drawn = drawn_of(run.folder, choose=request.choose, seed=request.seed, **how)
     lines = list(rows(run.folder, drawn))
     request.claim(request.output)
     sheet = StringIO()
@@ -43,6 +44,6 @@ VERIFIERBENCH = Export(
     help="a sheet on which people label this run's own proofs",
     place=Path("sheet.jsonl"),
     write=write,
-    options=frozenset({"choose", "seed", "simple"}),
+    options=frozenset({"choose", "seed", "simple", "equal"}),
     single=True,
 )
