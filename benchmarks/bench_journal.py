@@ -16,8 +16,10 @@ from benchmarks.measure import python, require, run
 from benchmarks.saved import write_run
 from benchmarks.tool import COMMAND, Work
 from proverbench.records import CallLine, Extent, Problem
+from proverbench.run.calls import Ledger
+from proverbench.run.disk import CALLS
 from proverbench.run.extent import Plan
-from proverbench.run.journal import CALLS, Journal, Ledger
+from proverbench.run.journal import Journal
 
 _PARTS = 10
 _OPEN = (

@@ -37,9 +37,11 @@ ALSO = (
     "lines",
     "records",
     "endpoints/limits",
+    "run/calls",
     "run/comparability",
     "run/derive",
     "run/journal",
+    "run/lock",
     "run/reading",
     "run/replies",
 )
@@ -60,7 +62,9 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "protocols/registry": ("protocols/test_made_up.py",),
     "spending/prices": ("spending/test_money.py",),
     "run/derive": ("run/test_records_derived.py",),
+    "run/calls": ("run/test_journal_promises.py", "run/test_journal.py"),
     "run/journal": ("run/test_journal_promises.py", "run/test_journal.py"),
+    "run/lock": ("run/test_journal_promises.py", "run/test_journal.py"),
     "run/replies": ("run/test_reading.py",),
 }
 """Module → the tests that must notice, where they are not those of its own name."""

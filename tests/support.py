@@ -18,7 +18,8 @@ import msgspec
 import psutil
 
 from proverbench.records import Manifest
-from proverbench.run.journal import CALLS, write_seal
+from proverbench.run.disk import CALLS
+from proverbench.run.journal import write_seal
 from proverbench.run.seal import START, sealed
 from proverbench.run.sources import run_id
 

@@ -41,8 +41,10 @@ from proverbench.errors import (
 )
 from proverbench.records import BatchEvent, BatchLine, Role
 from proverbench.run.batches import OpenBatch
-from proverbench.run.journal import disk, now, storable
+from proverbench.run.disk import disk
+from proverbench.run.journal import now
 from proverbench.run.session import Session
+from proverbench.run.texts import storable
 
 if TYPE_CHECKING:
     from proverbench.ask.progress import StageCount

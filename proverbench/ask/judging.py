@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from proverbench.ask.sampling import Job, Stage
 from proverbench.concurrency import Ready
+from proverbench.run.calls import Ledger
 from proverbench.run.extent import Plan
-from proverbench.run.journal import Ledger
 
 
 class Event(NamedTuple):

@@ -40,9 +40,10 @@ from proverbench.protocols.prompts import Rendered, prompt_sha256
 from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, RoleIdentity
 from proverbench.run.batches import open_batches
 from proverbench.run.extent import ROLES
-from proverbench.run.journal import now, storable, storable_value
+from proverbench.run.journal import now
 from proverbench.run.reading import proof_steps, render
 from proverbench.run.session import Session
+from proverbench.run.texts import storable, storable_value
 
 E = TypeVar("E")
 

@@ -12,7 +12,7 @@ from proverbench.errors import CallFailedError, FatalEndpointError
 from proverbench.protocols.prompts import prompt_sha256
 from proverbench.records import CallKey
 from proverbench.run.folder import RunFolder
-from proverbench.run.journal import exact_reasoning, exact_text
+from proverbench.run.texts import exact_reasoning, exact_text
 
 
 class ReplayEndpoint:

@@ -6,8 +6,8 @@ from typing import Protocol, TypeVar
 
 from proverbench.concurrency import Ready
 from proverbench.endpoints.base import Request
+from proverbench.run.calls import Ledger
 from proverbench.run.extent import Plan
-from proverbench.run.journal import Ledger
 
 E = TypeVar("E")
 

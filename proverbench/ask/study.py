@@ -24,7 +24,8 @@ from proverbench.errors import ProverBenchError
 from proverbench.inputs.config import Config
 from proverbench.inputs.study import role_name
 from proverbench.records import CallKey, CallLine, Identity, Role, Summary
-from proverbench.run.journal import RunLock, disk, write_whole
+from proverbench.run.disk import disk, write_whole
+from proverbench.run.lock import RunLock
 from proverbench.run.session import Draft, Session
 from proverbench.run.sources import Sources
 from proverbench.run.spent import spent_of

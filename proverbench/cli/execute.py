@@ -19,7 +19,7 @@ from proverbench.errors import ConfigError, ProverBenchError
 from proverbench.inputs.prompt_set import PUBLISHED, prompt_set
 from proverbench.records import Role, Task
 from proverbench.run.going import in_flight_of, runs_going
-from proverbench.run.journal import RunLock
+from proverbench.run.lock import RunLock
 from proverbench.run.session import refuse_taken
 from proverbench.run.sources import MANIFEST
 

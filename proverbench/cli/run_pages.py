@@ -41,8 +41,8 @@ from proverbench.records import (
 )
 from proverbench.run.extent import row_id
 from proverbench.run.folder import RunFolder
-from proverbench.run.journal import exact_text
 from proverbench.run.remarks import remarks
+from proverbench.run.texts import exact_text
 from proverbench.run.timing import timing
 from proverbench.show.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
 from proverbench.spending.money import used

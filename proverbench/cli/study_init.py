@@ -10,7 +10,7 @@ from proverbench.inputs.config import EndpointConfig, RoleConfig
 from proverbench.inputs.config_file import load_config
 from proverbench.inputs.study import load_study
 from proverbench.inputs.toml_writing import assignments
-from proverbench.run.journal import write_whole
+from proverbench.run.disk import write_whole
 
 _HEAD = """\
 # A study: every policy's proofs are judged by every judge (docs/studies.md).

@@ -19,7 +19,7 @@ from proverbench.inputs.fetch import download
 from proverbench.protocols.basic_v1 import BASIC_V1
 from proverbench.protocols.prompts import Template
 from proverbench.records import Role
-from proverbench.run.journal import write_whole
+from proverbench.run.disk import write_whole
 
 REPOSITORY = "InternLM/AdvancedMathBench"
 REVISION = "30e2e67"

@@ -40,8 +40,9 @@ from proverbench.records import (
     Row,
     Task,
 )
-from proverbench.run.journal import now, storable, storable_value
+from proverbench.run.journal import now
 from proverbench.run.session import Draft
+from proverbench.run.texts import storable, storable_value
 from proverbench.selection import EVERYTHING, PUBLISHED_DOMAINS
 from proverbench.version import __version__
 

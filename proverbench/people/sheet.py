@@ -8,7 +8,7 @@ from proverbench.benchmark import benchmark_of
 from proverbench.errors import RunMismatchError, UserInputError
 from proverbench.people.draw import Drawn, draw
 from proverbench.run.folder import RunFolder
-from proverbench.run.journal import storable
+from proverbench.run.texts import storable
 
 OPEN: dict[str, Any] = {
     "first_fatal_error_step": None,

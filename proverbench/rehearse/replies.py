@@ -18,7 +18,8 @@ from proverbench.protocols.prompts import prompt_sha256
 from proverbench.records import LEVEL_SCORES, CallLine
 from proverbench.rehearse.plays import ModelReply
 from proverbench.rehearse.wire import Ask, digest
-from proverbench.run.journal import CALLS, exact_reasoning, exact_text
+from proverbench.run.disk import CALLS
+from proverbench.run.texts import exact_reasoning, exact_text
 
 Replies = Callable[[Ask, int], ModelReply]
 """The question, and how many times it was answered before, to the reply."""

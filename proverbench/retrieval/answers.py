@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.errors import JournalError
-from proverbench.run.journal import disk, now, storable, write_whole
+from proverbench.run.disk import disk, write_whole
+from proverbench.run.journal import now
+from proverbench.run.texts import storable
 
 
 class AnswerCache:

@@ -224,7 +224,7 @@ def report(folders: tuple[Path, ...], output: Path, published: Path | None, subs
     """Write one page: leaderboard, curves, and where each system put each answer."""
     from proverbench.retrieval.page import render_report
     from proverbench.retrieval.report import load_page
-    from proverbench.run.journal import write_whole
+    from proverbench.run.disk import write_whole
 
     page = load_page(folders, published=published, subset=subset)
     write_whole(output, render_report(page, title=title).encode("utf-8"))

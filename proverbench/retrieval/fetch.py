@@ -18,7 +18,7 @@ from proverbench.inputs.fetch import PinnedFile
 from proverbench.inputs.fetch import fetch as fetch_pinned
 from proverbench.inputs.hub import hub_address, hub_file, hub_listing
 from proverbench.retrieval.subsets import SHARED_171_SHA256
-from proverbench.run.journal import write_whole
+from proverbench.run.disk import write_whole
 
 CORPUS = "corpus"
 CORPUS_REPOSITORY = "FrenzyMath/lsv2-mathlib-v4.28.0-rc1-jsonl"

@@ -18,7 +18,8 @@ from msgspec import UNSET
 from proverbench.errors import JournalError, RunMismatchError
 from proverbench.retrieval.derive import derive
 from proverbench.retrieval.records import GoldQuery, Positions, Ranking, RunManifest, json_line
-from proverbench.run.journal import LineFile, disk, write_whole
+from proverbench.run.disk import disk, write_whole
+from proverbench.run.journal import LineFile
 
 MANIFEST, QUERIES, POSITIONS, RANKED = "manifest.json", "queries.jsonl", "positions.jsonl", "ranked.jsonl"
 CURVES, SUMMARY = "curves.json", "summary.json"

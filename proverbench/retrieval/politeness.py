@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from proverbench.run.journal import disk, try_lock
+from proverbench.run.disk import disk
+from proverbench.run.lock import try_lock
 
 _POLL_S = 0.2
 """How often to look whether another process is done with its request."""

@@ -12,7 +12,7 @@ from proverbench.retrieval.folder import PositionsWriter, RetrievalRun
 from proverbench.retrieval.gold import find_positions
 from proverbench.retrieval.records import Unanswered
 from proverbench.retrieval.systems.base import System
-from proverbench.run.journal import RunLock
+from proverbench.run.lock import RunLock
 
 
 @dataclass(slots=True)

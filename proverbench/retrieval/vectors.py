@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from proverbench.concurrency import bounded_map
 from proverbench.errors import ConfigError, EndpointError, FatalEndpointError, JournalError
 from proverbench.retrieval.render import TextTemplate
-from proverbench.run.journal import disk, try_lock, write_whole
+from proverbench.run.disk import disk, write_whole
+from proverbench.run.lock import try_lock
 
 Vectors = NDArray[np.floating]
 Precision = Literal["float32", "float16"]

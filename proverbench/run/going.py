@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.errors import ProverBenchError
-from proverbench.run.journal import LOCK, writer
+from proverbench.run.disk import LOCK
+from proverbench.run.lock import writer
 from proverbench.run.sources import MANIFEST, read_manifest
 
 

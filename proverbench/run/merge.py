@@ -10,7 +10,8 @@ from proverbench.errors import JournalError, RunMismatchError
 from proverbench.records import Extent, FinalLine, Line, Row, ShardPlace
 from proverbench.run.batches import open_batches
 from proverbench.run.extent import ROLES
-from proverbench.run.journal import now, writer
+from proverbench.run.journal import now
+from proverbench.run.lock import writer
 from proverbench.run.session import Draft, identity_differences
 from proverbench.run.sources import SHARDS, Sources
 from proverbench.selection import parse_shard

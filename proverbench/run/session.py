@@ -31,7 +31,9 @@ from proverbench.records import (
     SessionLine,
     ShardPlace,
 )
-from proverbench.run.journal import CALLS, LOCK, SEAL, Journal, RunLock, disk, now, write_lines, write_whole
+from proverbench.run.disk import CALLS, LOCK, SEAL, disk, write_whole
+from proverbench.run.journal import Journal, now, write_lines
+from proverbench.run.lock import RunLock
 from proverbench.run.looks import size_of
 from proverbench.run.reading import open_calls
 from proverbench.run.sources import (

@@ -33,8 +33,9 @@ from proverbench.records import (
     RoleIdentity,
     Row,
 )
+from proverbench.run.calls import CallsReader, Ledger
+from proverbench.run.disk import CALLS, disk
 from proverbench.run.extent import Plan
-from proverbench.run.journal import CALLS, CallsReader, Ledger, disk
 from proverbench.run.regular import open_regular
 from proverbench.run.replies import ReplyReader
 

@@ -6,7 +6,7 @@ from typing import Any
 from proverbench.errors import JournalError
 from proverbench.metrics.uncertainty import significant
 from proverbench.records import AttemptLine, CallFacts, Facts, Manifest, SessionLine
-from proverbench.run.journal import CALLS
+from proverbench.run.disk import CALLS
 from proverbench.run.sources import Sources
 from proverbench.spending.budget import Spent
 from proverbench.spending.money import cache_saving_usd

@@ -15,8 +15,8 @@ from proverbench.records import AttemptLine, CallKey, CallLine, Judgment, ProofR
 from proverbench.run.derive import UNANSWERED, VERIFIER_INVALID
 from proverbench.run.extent import ROLES
 from proverbench.run.folder import RunFolder
-from proverbench.run.journal import exact_text
 from proverbench.run.reading import open_calls, proof_steps
+from proverbench.run.texts import exact_text
 
 DisagreeKind = Literal["any", "judges", "human"]
 

@@ -18,9 +18,9 @@ from proverbench.records import CallLine, Extent, Judgment, Manifest, ProofRecor
 from proverbench.run.boards import Entry
 from proverbench.run.derive import UNANSWERED
 from proverbench.run.folder import RunFolder
-from proverbench.run.journal import storable
 from proverbench.run.provenance import COLUMNS, provenance
 from proverbench.run.summarise import Scored
+from proverbench.run.texts import storable
 from proverbench.spending.usage import normalise_usage
 from proverbench.unseen import unseen
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from proverbench.benchmark import benchmark_of
 from proverbench.errors import ProverBenchError
-from proverbench.run.journal import CALLS, writer
+from proverbench.run.disk import CALLS
+from proverbench.run.lock import writer
 from proverbench.run.sources import MANIFEST
 from proverbench.run.study import cells_of, is_study
 from proverbench.show.matrix import scored_run

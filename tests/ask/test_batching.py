@@ -29,7 +29,8 @@ from proverbench.records import AttemptLine, BatchLine, CallLine
 from proverbench.rehearse import BatchProfile, GeneratedReplies, ModelReply, Play, Profile, Received, RehearseServer
 from proverbench.rehearse.plays import failure
 from proverbench.run import journal
-from proverbench.run.journal import CALLS, CallsReader
+from proverbench.run.calls import CallsReader
+from proverbench.run.disk import CALLS
 from tests.support import problem_rows, proof_rows, write_config, write_rows
 
 PROVER = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--samples", "2", "--verifier-repeats", "3")

@@ -23,10 +23,12 @@ from proverbench.cli import main
 from proverbench.endpoints.seeds import call_seed
 from proverbench.records import CallKey, CallLine
 from proverbench.rehearse import GeneratedReplies, Latency, ModelReply, Play, Profile, RehearseServer
-from proverbench.run.journal import CALLS, LOCK, CallsReader, exact_text
+from proverbench.run.calls import CallsReader
+from proverbench.run.disk import CALLS, LOCK
 from proverbench.run.reading import open_calls
 from proverbench.run.session import Session
 from proverbench.run.sources import Sources
+from proverbench.run.texts import exact_text
 from tests.support import (
     Ended,
     Gate,

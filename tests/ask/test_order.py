@@ -4,7 +4,7 @@ from pathlib import Path
 
 from proverbench.ask.pipeline import OnAnswer, Pipeline
 from proverbench.records import CallLine
-from proverbench.run.journal import CALLS
+from proverbench.run.disk import CALLS
 from proverbench.run.replies import ReplyReader
 from tests.support import problem_rows, write_config, write_rows
 

@@ -15,7 +15,8 @@ import pytest
 from proverbench.endpoints.seeds import call_seed
 from proverbench.records import CallLine
 from proverbench.rehearse import GeneratedReplies, Latency, Profile, RehearseServer
-from proverbench.run.journal import CALLS, CallsReader
+from proverbench.run.calls import CallsReader
+from proverbench.run.disk import CALLS
 from proverbench.run.study import cells_of
 from tests.support import Gate, problem_rows, proof_rows, run_process, wait_for, wait_for_words, write_rows
 

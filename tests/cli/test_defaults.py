@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from proverbench.run.going import in_flight_of
-from proverbench.run.journal import RunLock
+from proverbench.run.lock import RunLock
 from proverbench.run.session import new_run_path
 from tests.support import ROOT, problem_rows, write_config, write_rows
 

@@ -11,7 +11,7 @@ import pytest
 
 from proverbench.metrics import registry
 from proverbench.metrics.metric import Metric, Rate, harmonic_mean
-from proverbench.run.journal import write_whole
+from proverbench.run.disk import write_whole
 from proverbench.show.exports import registry as formats
 from proverbench.show.exports.export import Export, Request
 from proverbench.show.report.build import open_runs

@@ -11,7 +11,7 @@ from proverbench.errors import DataError
 from proverbench.inputs.published import is_published, load_published
 from proverbench.records import AttemptLine, CallKey, FinalLine
 from proverbench.run.folder import RunFolder
-from proverbench.run.journal import exact_reasoning
+from proverbench.run.texts import exact_reasoning
 from tests.inputs.published_maker import make_all
 from tests.support import SHARED
 

@@ -22,23 +22,14 @@ from benchmarks.bench_journal import measure_appends
 from proverbench.errors import JournalError
 from proverbench.lines import LineBuffer
 from proverbench.records import AttemptLine, CallKey, CallLine, Extent, FinalLine, Problem, SessionLine
+from proverbench.run import calls as calls_module
 from proverbench.run import journal as journal_module
+from proverbench.run.calls import CallsReader, Ledger
+from proverbench.run.disk import CALLS, LOCK, SEAL, replacing, write_whole
 from proverbench.run.extent import Plan
-from proverbench.run.journal import (
-    CALLS,
-    LOCK,
-    SEAL,
-    CallsReader,
-    Journal,
-    Ledger,
-    RunLock,
-    exact_text,
-    replacing,
-    storable,
-    storable_value,
-    write_whole,
-    writer,
-)
+from proverbench.run.journal import Journal
+from proverbench.run.lock import RunLock, writer
+from proverbench.run.texts import exact_text, storable, storable_value
 from tests.support import grows_too_fast, until
 
 ANY_TEXT = st.text(alphabet=st.characters(), max_size=30)
@@ -331,7 +322,7 @@ class TestLock:
 
     def hold(self, folder: Path) -> subprocess.Popen:
         code = (
-            "import sys, time; from pathlib import Path; from proverbench.run.journal import RunLock\n"
+            "import sys, time; from pathlib import Path; from proverbench.run.lock import RunLock\n"
             f"lock = RunLock(Path({str(folder)!r})); print('held', flush=True); time.sleep(60)"
         )
         process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
@@ -405,7 +396,7 @@ def test_an_attempt_is_kept(tmp_path):
 
 
 def test_a_long_line_is_read_in_linear_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(journal_module, "_CHUNK", 1 << 12)
+    monkeypatch.setattr(calls_module, "_CHUNK", 1 << 12)
     for name, size in (("once", 1 << 21), ("twice", 1 << 22)):
         (tmp_path / name).mkdir()
         (tmp_path / name / CALLS).write_bytes(b"x" * size + b"\ny\n")

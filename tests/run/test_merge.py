@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from proverbench.errors import JournalError, RunMismatchError
 from proverbench.rehearse import GeneratedReplies, Profile
-from proverbench.run.journal import RunLock
+from proverbench.run.lock import RunLock
 from proverbench.run.merge import Shards
 from proverbench.selection import shard_of
 from tests.support import problem_rows, proof_rows, write_config, write_rows

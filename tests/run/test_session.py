@@ -7,7 +7,8 @@ import pytest
 
 from proverbench.errors import JournalError
 from proverbench.rehearse.plays import failure
-from proverbench.run.journal import CALLS, Journal
+from proverbench.run.disk import CALLS
+from proverbench.run.journal import Journal
 from proverbench.run.reading import open_calls
 from proverbench.run.session import Draft, Session
 from proverbench.run.sources import INPUTS, MANIFEST, NEXT_INPUTS, Sources

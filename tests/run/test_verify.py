@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from proverbench.run.journal import CALLS, SEAL, CallsReader, Journal
+from proverbench.run.calls import CallsReader
+from proverbench.run.disk import CALLS, SEAL
+from proverbench.run.journal import Journal
 from tests.support import proof_rows, write_config, write_rows
 
 

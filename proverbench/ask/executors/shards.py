@@ -15,8 +15,10 @@ import msgspec
 
 from proverbench.ask.executors.messages import FENCE_S
 from proverbench.records import AttemptLine, CallKey, CallLine, Role, ShardPlace
+from proverbench.run.calls import CallsReader
+from proverbench.run.disk import CALLS, LOCK, disk
 from proverbench.run.extent import ROLES, Plan
-from proverbench.run.journal import CALLS, LOCK, CallsReader, RunLock, disk, writer
+from proverbench.run.lock import RunLock, writer
 from proverbench.run.reading import open_calls
 from proverbench.run.session import Draft, Session
 from proverbench.run.sources import MANIFEST, SHARDS

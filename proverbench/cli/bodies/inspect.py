@@ -24,7 +24,7 @@ from proverbench.inputs.published import is_published, load_published
 from proverbench.records import AttemptLine, CallLine, FinalLine, SessionLine
 from proverbench.run.derive import build_record
 from proverbench.run.folder import RunFolder
-from proverbench.run.journal import writer
+from proverbench.run.lock import writer
 from proverbench.run.session import Session
 from proverbench.run.study import RUNS, is_study
 from proverbench.show.browsing import Entry, Filters, find_call, find_proof, overview, reading

@@ -10,8 +10,8 @@ from proverbench.cli.matrix import show_study
 from proverbench.cli.scores import print_scores
 from proverbench.cli.streams import say
 from proverbench.errors import RunMismatchError
+from proverbench.run.disk import disk, write_whole
 from proverbench.run.folder import write_derived
-from proverbench.run.journal import disk, write_whole
 from proverbench.run.merge import Shards
 from proverbench.run.session import Session, refuse_taken
 from proverbench.run.study import STUDY_FILE, cells_of, is_study

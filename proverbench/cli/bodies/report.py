@@ -8,7 +8,7 @@ from proverbench.cli.common import EXIT_COMPLETE
 from proverbench.cli.streams import say
 from proverbench.errors import UserInputError
 from proverbench.people.sheet import labelling
-from proverbench.run.journal import write_whole
+from proverbench.run.disk import write_whole
 from proverbench.run.study import expanded, is_study
 from proverbench.show.report.build import open_runs
 from proverbench.show.report.markdown import render_markdown

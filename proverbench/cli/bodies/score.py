@@ -10,7 +10,7 @@ from proverbench.cli.matrix import show_study
 from proverbench.cli.scores import print_scores
 from proverbench.records import Summary
 from proverbench.run.folder import write_derived
-from proverbench.run.journal import RunLock
+from proverbench.run.lock import RunLock
 from proverbench.run.sources import Sources, pretty, read_manifest
 from proverbench.run.study import cells_of, is_study
 

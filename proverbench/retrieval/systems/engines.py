@@ -28,7 +28,7 @@ from proverbench.retrieval.records import GoldQuery, Ranking, Unanswered
 from proverbench.retrieval.settings import EngineSettings
 from proverbench.retrieval.subsets import load_missing
 from proverbench.retrieval.systems.base import Context, Outcome
-from proverbench.run.journal import storable
+from proverbench.run.texts import storable
 
 Sleep = Callable[[float], Awaitable[object]]
 

@@ -13,7 +13,7 @@ from proverbench.retrieval.records import GoldQuery, Ranking
 from proverbench.retrieval.settings import RunFileSettings
 from proverbench.retrieval.subsets import load_missing
 from proverbench.retrieval.systems.base import Context, Outcome
-from proverbench.run.journal import storable
+from proverbench.run.texts import storable
 
 Lists = dict[str, list[str]]
 

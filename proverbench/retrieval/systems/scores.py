@@ -20,7 +20,7 @@ from proverbench.endpoints.error_facts import ErrorFacts, error_facts
 from proverbench.endpoints.http import HttpEndpoint, Wire
 from proverbench.errors import JournalError, TransientError
 from proverbench.retrieval.settings import RerankerSettings
-from proverbench.run.journal import disk
+from proverbench.run.disk import disk
 
 ROLE = "reranker"
 _PATHS = {"score": "/score", "rerank": "/rerank", "tei": "/rerank", "sglang": "/rerank", "chat": "/chat/completions"}

@@ -28,7 +28,7 @@ def write_csv(frame: "pd.DataFrame", path: Path) -> None:
     Raises:
         JournalError: If the disk refuses it.
     """
-    from proverbench.run.journal import replacing
+    from proverbench.run.disk import replacing
 
     def safe(value: object) -> object:
         if not isinstance(value, str):

@@ -133,7 +133,7 @@ class Request:
             UserInputError: If a file exists and may not be replaced.
             JournalError: If the disk refuses a folder.
         """
-        from proverbench.run.journal import disk
+        from proverbench.run.disk import disk
 
         _ = self.loaded  # nothing is made for a run that is none
         there = [str(path) for path in paths if path.exists()]

@@ -30,7 +30,7 @@ def write(request: Request) -> Iterator[str]:
     """
     from inspect_ai.log import write_eval_log
 
-    from proverbench.run.journal import disk
+    from proverbench.run.disk import disk
 
     (run,) = request.loaded.values()
     request.claim(request.output)

@@ -15,7 +15,7 @@ def write(request: Request) -> Iterator[str]:
     """
     from proverbench.metrics.registry import known_metric
     from proverbench.run.boards import boards_of
-    from proverbench.run.journal import write_whole
+    from proverbench.run.disk import write_whole
     from proverbench.show.exports.latex_matrix import latex_matrix
     from proverbench.show.exports.latex_table import latex_table
     from proverbench.show.study import study_tables

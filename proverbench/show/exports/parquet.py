@@ -12,7 +12,7 @@ def write(request: Request) -> Iterator[str]:
     Raises:
         JournalError: If the disk refuses it.
     """
-    from proverbench.run.journal import replacing
+    from proverbench.run.disk import replacing
 
     targets = {name: request.output / f"{name}.parquet" for name in request.tables}
     request.claim(*targets.values())

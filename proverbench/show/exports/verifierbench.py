@@ -20,7 +20,7 @@ def write(request: Request) -> Iterator[str]:
     import jsonlines
 
     from proverbench.people.sheet import drawn_of, rows
-    from proverbench.run.journal import write_whole
+    from proverbench.run.disk import write_whole
 
     (run,) = request.loaded.values()
     how = {"simple": request.simple, "equal": request.equal}

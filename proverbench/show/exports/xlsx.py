@@ -33,7 +33,7 @@ def write_xlsx(frames: "Mapping[str, pd.DataFrame]", path: Path) -> None:
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.styles import Font
 
-    from proverbench.run.journal import replacing
+    from proverbench.run.disk import replacing
 
     for name, frame in frames.items():
         if len(frame) >= ROW_LIMIT:

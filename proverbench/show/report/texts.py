@@ -8,7 +8,7 @@ from proverbench.errors import PromptError
 from proverbench.protocols.fields import decode_field, error_items
 from proverbench.records import CallKey, CallLine, Judgment, Problem, Proof, ProofRecord
 from proverbench.run.folder import RunFolder
-from proverbench.run.journal import exact_text
+from proverbench.run.texts import exact_text
 from proverbench.show.report.index import Item
 from proverbench.unseen import unseen
 

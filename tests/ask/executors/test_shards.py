@@ -10,7 +10,9 @@ from proverbench.ask.executors.shards import SHARDS, Absorber, make_shards, take
 from proverbench.ask.parts import Options
 from proverbench.ask.prepare import prepare_new
 from proverbench.records import AttemptLine, CallKey, CallLine, SessionLine
-from proverbench.run.journal import CALLS, CallsReader, now
+from proverbench.run.calls import CallsReader
+from proverbench.run.disk import CALLS
+from proverbench.run.journal import now
 from proverbench.run.session import Session
 from tests.support import problem_rows, proof_rows, write_config, write_rows
 
