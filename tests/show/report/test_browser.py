@@ -74,7 +74,7 @@ def test_plots_of_verifierbench(opened, judge_page):
 
 def test_a_proof_that_judges_disagree_on_is_two_clicks_away(opened, judge_page):
     page = opened(judge_page)
-    page.page.get_by_role("link", name=re.compile("where one judge accepts and another rejects")).click()
+    page.page.get_by_role("link", name=re.compile("where one judgment accepts and another rejects")).click()
     page.page.wait_for_selector(".judgments")
     marks = page.page.locator(".big-strip .mark")
     kinds = {marks.nth(at).get_attribute("class") for at in range(marks.count())}
