@@ -23,6 +23,7 @@ from proverbench.cli.pages import (
     section,
 )
 from proverbench.endpoints.base import STOPPED
+from proverbench.metrics.registry import unit_note
 from proverbench.metrics.shown import shown_interval, split_footnotes
 from proverbench.protocols.fields import decode_field, error_items
 from proverbench.protocols.protocol import Protocol
@@ -110,6 +111,8 @@ def scores(summary: Summary, columns: int) -> list[str]:
             cell += f" [{ends.low:.3f}, {ends.high:.3f}]"
         rest = [_number(name, (shown[n].metrics or {}).get(name), shown[n].metrics is not None) for n in others]
         lines.append(name.ljust(label) + cell.ljust(wide) + "".join(part.rjust(9) for part in rest))
+    if units := unit_note(names):
+        lines += flowing(f"Not shares: {units}.", columns)
     for note in split_footnotes({"all": shown["all"].intervals}):
         lines += flowing(note, columns)
     if not summary.splits["all"].selected_rows:
@@ -266,7 +269,8 @@ def _facts(run: RunFolder, entry: Entry, row: Row, columns: int) -> list[str]:
     elif not record.complete:
         facts.append(("state", "incomplete: some of its calls are unanswered"))
     if record.score is not None:
-        verdict = "accepted: all judgments are valid and find no error" if entry.accepted else "rejected"
+        found = "find no error" if run.sources.reader.protocol.verdict == "first-error-step" else "accept it"
+        verdict = f"accepted: all judgments are valid and {found}" if entry.accepted else "rejected"
         facts.append(("score", f"{record.score:g} ({verdict})" if record.is_correct is None else f"{record.score:g}"))
     if record.is_correct is not None:
         facts.append(("human", _human_words(record)))

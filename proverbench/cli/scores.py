@@ -10,6 +10,7 @@ from proverbench.benchmark import benchmark_of
 from proverbench.cli.streams import OutputError, discard_unwritten, say
 from proverbench.cli.tables import ValueCell, fits, table, with_ends
 from proverbench.cli.tables import console as console_for_results
+from proverbench.metrics.registry import unit_note
 from proverbench.metrics.shown import split_footnotes
 from proverbench.records import SplitSummary, Summary
 from proverbench.run.folder import TIMING
@@ -38,11 +39,14 @@ def print_scores(summary: Summary, path: Path) -> bool:
 def _print(summary: Summary, path: Path) -> None:
     console, manifest = console_for_results(), read_manifest(path)
     shown = {name: split for name, split in summary.splits.items() if split.selected_rows or name == "all"}
-    console.print(f"{benchmark_of(summary.task).name}  (scores 0-1, [95 % interval])", style="italic")
+    console.print(f"{benchmark_of(summary.task).name}  (shares from 0 to 1, [95 % interval])", style="italic")
     console.print(provenance_words(manifest))
     table = _table(shown, with_intervals=shown)
     narrow = not fits(console, table)
+    units = unit_note(metric for split in shown.values() for metric in split.metrics or ())
     console.print(_table(shown, with_intervals=["all"]) if narrow else table)
+    if units:
+        console.print(f"Not shares: {units}.")
     if narrow:
         console.print("The other splits have intervals too: in summary.json, or in a wider terminal.")
     if not summary.splits["all"].selected_rows:

@@ -183,6 +183,8 @@ METRICS: tuple[Metric, ...] = (
         BIAS,
         g=signed,
         range=(-1.0, 1.0),
+        unit="number",
+        better=None,
     ),
     _agreement("grade_exact", "Same grade", "Exact", "Share of grades that are people's.", EXACT),
     _agreement("within_1", "Within a point", "Within 1", "Share of grades at most a point from people's.", WITHIN),
@@ -193,6 +195,7 @@ METRICS: tuple[Metric, ...] = (
         "Linear correlation of a proof's mean grade with people's.",
         statistic=_correlation("pearson"),
         range=(-1.0, 1.0),
+        unit="number",
         in_papers=True,
     ),
     _agreement(
@@ -202,6 +205,7 @@ METRICS: tuple[Metric, ...] = (
         "Rank correlation of a proof's mean grade with people's.",
         statistic=_correlation("spearman"),
         range=(-1.0, 1.0),
+        unit="number",
     ),
     _agreement(
         "kendall_b",
@@ -210,6 +214,7 @@ METRICS: tuple[Metric, ...] = (
         "Share of pairs in the same order less those in the other, ties left out.",
         statistic=_correlation("kendall_b"),
         range=(-1.0, 1.0),
+        unit="number",
     ),
     _agreement(
         "qwk",
@@ -218,6 +223,7 @@ METRICS: tuple[Metric, ...] = (
         "Agreement beyond chance, distant grades weighing more.",
         statistic=_kappa,
         range=(-1.0, 1.0),
+        unit="number",
         in_papers=True,
     ),
     _agreement(
@@ -266,6 +272,7 @@ METRICS: tuple[Metric, ...] = (
         ORACLE,
         g=gain,
         range=(-math.inf, 1.0),
+        unit="number",
     ),
     Metric(
         name="process_f1",

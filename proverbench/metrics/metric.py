@@ -19,6 +19,9 @@ Need = Literal["labels", "places", "meta", "grades", "human grades", "paragraphs
 """What a metric cannot do without: human labels, human labels with a place (first-error step), a meta-verifier, judges
 that give grades, people's grades, a judge that names paragraphs as ProcessBench does."""
 
+Unit = Literal["share", "points", "number"]
+"""What a value is: a share from 0 to 1, points of a scale, or a plain number, such as a correlation."""
+
 SPECIAL: frozenset[Need] = frozenset({"grades", "human grades", "paragraphs"})
 """What only runs of some protocols have."""
 
@@ -80,9 +83,10 @@ class Metric:
     """What the function of rates is multiplied by, where that depends on the data; None leaves it undefined."""
     range: tuple[float, float] = (0.0, 1.0)
     """Smallest and largest possible value; intervals are clipped to it."""
-    unit: Literal["share", "points"] = "share"
-    """A share is shown in percent where space is short."""
-    better: Literal["higher", "lower"] = "higher"
+    unit: Unit = "share"
+    """A share may be shown in percent; points are those of people's scale; a plain number is shown as it is."""
+    better: Literal["higher", "lower"] | None = "higher"
+    """None where neither is: a bias is best at 0."""
     needs: frozenset[Need] = frozenset()
     validity: bool = False
     """Whether it says how many replies were valid rather than how good they are. It has no bounds then, and a
@@ -97,7 +101,8 @@ class Metric:
     in_papers: bool = False
     """Whether a table for a paper has its column unless others are asked for."""
 
-    @property
-    def factor(self) -> int:
-        """What a value is multiplied by to be shown in short form: 100, for percent, or 1."""
-        return 100 if self.unit == "share" else 1
+    def short(self, value: float) -> str:
+        """A value in short form: a share in percent with one decimal, points with two, a plain number with three."""
+        if self.unit == "share":
+            return f"{100 * value:.1f}"
+        return f"{value:.2f}" if self.unit == "points" else f"{value:.3f}"

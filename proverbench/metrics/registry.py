@@ -1,6 +1,6 @@
 """Every metric, and how to look one up. Nothing else lists them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
 from proverbench.errors import UserInputError
@@ -40,6 +40,24 @@ def headlines(task: Task, *, meta: bool = True) -> list[str]:
 def headlines_first(task: Task, *, meta: bool = True) -> list[str]:
     """Names of all metrics of a benchmark in the order that people look for them."""
     return list(dict.fromkeys([*headlines(task, meta=meta), *metrics_of(task, meta=meta)]))
+
+
+def unit_note(names: Iterable[str]) -> str:
+    """Which of some metrics are no shares, as a part of a sentence; empty if all are.
+
+    Args:
+        names: Names of metrics; others, such as counts, are ignored.
+    """
+    units = {metric.name: metric.unit for metric in METRICS}
+    named = list(dict.fromkeys(names))
+    found = {unit: [name for name in named if units.get(name) == unit] for unit in ("points", "number")}
+    said = []
+    for unit, those in found.items():
+        if those:
+            listed = f"{', '.join(those[:-1])} and {those[-1]}" if len(those) > 1 else those[0]
+            is_what = "in points" if unit == "points" else "a plain number" if len(those) == 1 else "plain numbers"
+            said.append(f"{listed} {'is' if len(those) == 1 else 'are'} {is_what}")
+    return "; ".join(said)
 
 
 def known_metric(name: str) -> str:

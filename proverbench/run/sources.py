@@ -352,11 +352,10 @@ def _no_run(path: Path) -> str:
         fault, places = f"{path} is no saved run: it has no {MANIFEST}", [path]
     found = {run.parent.name: run.parent for place in places for run in sorted(place.glob(f"*/{MANIFEST}"))}
     near = difflib.get_close_matches(path.name, found, n=_SHOWN_RUNS, cutoff=0.0)
-    return (
-        f"{fault}; there {'are' if near[1:] else 'is'} {', '.join(str(found[name]) for name in near)}"
-        if near
-        else fault
-    )
+    if not near:
+        return fault
+    more = f" and {len(found) - len(near)} more" if len(found) > len(near) else ""
+    return f"{fault}; there {'are' if near[1:] else 'is'} {', '.join(str(found[name]) for name in near)}{more}"
 
 
 def finish_growth(path: Path) -> None:

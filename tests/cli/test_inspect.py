@@ -98,6 +98,7 @@ class TestOverview:
             told = command("inspect", name).err
             assert f"{name} does not exist; there are runs/prover-" in told
             assert told.count(",") == 4
+            assert told.endswith((" and 1 more\n", " and 2 more\n"))
         assert "there is" not in command("inspect", "runs/prover-1").err
 
     def test_writes_nothing(self, command, prover):

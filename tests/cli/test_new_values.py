@@ -86,6 +86,7 @@ class TestMetric:
                 "heading": "Len. score",
                 "help": "Harmonic mean of two made-up shares of proofs.",
                 "unit": "share",
+                "range": [0.0, 1.0],
                 "better": "higher",
                 "headline": 3,
             }

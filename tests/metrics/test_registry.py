@@ -6,7 +6,7 @@ import pytest
 
 from proverbench.errors import UserInputError
 from proverbench.metrics.metric import SPECIAL
-from proverbench.metrics.registry import METRICS, headlines, headlines_first, known_metric, metrics_of
+from proverbench.metrics.registry import METRICS, headlines, headlines_first, known_metric, metrics_of, unit_note
 
 
 def test_metrics_of_a_benchmark_in_the_order_of_its_summary() -> None:
@@ -39,6 +39,12 @@ def test_no_two_headlines_of_a_benchmark_share_a_place_and_one_is_first() -> Non
         assert sorted(places) == list(range(1, len(places) + 1))
 
 
+def test_what_is_no_share_is_named() -> None:
+    assert unit_note(["proofs", "rough_tpr", "mae"]) == ""
+    assert unit_note(iter(["mae_points", "qwk"])) == "mae_points is in points; qwk is a plain number"
+    assert unit_note(["qwk", "mae", "pearson", "bias_valid"]) == "qwk, pearson and bias_valid are plain numbers"
+
+
 def test_names() -> None:
     assert known_metric("rough_tpr") == "rough_tpr"
     with pytest.raises(
@@ -54,8 +60,11 @@ def test_every_metric_says_what_people_need(metric) -> None:  # type: ignore[no-
     assert metric.label[0].isupper()
     assert len(metric.heading) <= 24
     assert metric.help.endswith(".")
-    assert metric.factor == (1 if metric.name == "mae_points" else 100)
     spread = {"bias_valid", "pearson", "spearman", "kendall_b", "qwk"}
+    plain = metric.name in spread | {"selection_gain"}
+    assert metric.unit == ("points" if metric.name == "mae_points" else "number" if plain else "share")
+    assert metric.short(0.5) == {"share": "50.0", "points": "0.50", "number": "0.500"}[metric.unit]
+    assert (metric.better is None) == (metric.name == "bias_valid")
     low = -1.0 if metric.name in spread else -math.inf if metric.name == "selection_gain" else 0.0
     assert metric.range == (low, 1.0)
     assert metric.needs <= {"labels", "places", "meta"} | SPECIAL

@@ -82,7 +82,7 @@ class TestEqualsTheUnsplitRun:
         for ended in (command("run", "--resume", empty), command("score", empty)):
             assert ended.code == 0
             told = ended.out.split("\n")
-            assert "ProverBench  (scores 0-1, [95 % interval])" in told
+            assert "ProverBench  (shares from 0 to 1, [95 % interval])" in told
             wanted = (
                 "This shard has no problems: there is nothing to ask. `proverbench merge` works with it or without."
             )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from proverbench.benchmark import benchmark_of
-from proverbench.metrics.registry import every_metric, metrics_of
+from proverbench.metrics.registry import every_metric, metrics_of, unit_note
 from proverbench.metrics.shown import shown_interval
 from proverbench.records import Task
 from proverbench.run.boards import Board, Boards
@@ -54,6 +54,10 @@ def latex_table(
         chosen = {name: runs[name] for name in board.runs}
         meta = any(run.manifest.extent.meta for run in chosen.values())
         known = metrics_of(board.task, meta=meta)
+        scored = {
+            name for run in chosen.values() for part in run.summary.splits.values() for name in part.metrics or ()
+        }
+        known |= {name: metric for name, metric in every_metric(board.task).items() if name in scored}
         columns = [
             name
             for name in metrics or known
@@ -114,11 +118,16 @@ def _latex_cell(run: LoadedRun, split: str, metric: str) -> str:
     value = None if part is None or part.metrics is None else part.metrics.get(metric)
     if part is None or value is None:
         return "--"
-    factor = every_metric(run.manifest.identity.task)[metric].factor
+    short = every_metric(run.manifest.identity.task)[metric].short
     shown = shown_interval((part.intervals or {}).get(metric))
     if shown is None:
-        return f"{factor * value:.1f}"
-    return f"{factor * value:.1f} {{\\scriptsize [{factor * shown.low:.1f}, {factor * shown.high:.1f}]}}"
+        return _minus(short(value))
+    return f"{_minus(short(value))} {{\\scriptsize [{_minus(short(shown.low))}, {_minus(short(shown.high))}]}}"
+
+
+def _minus(number: str) -> str:
+    """A number whose minus sign is no hyphen."""
+    return number.replace("-", "$-$")
 
 
 def _fractions(run: LoadedRun, splits: Sequence[str], metrics: Sequence[str]) -> str:
@@ -136,7 +145,11 @@ def _caption(
     text = f"{benchmark.name}: {_sentence(board.what)} "
     problems = len({row.problem_id for run in runs.values() for row in run.entry.rows})
     clusters = "problems" if benchmark.samples else f"the {problems} problems that the proofs are of"
-    text += f"Percentages with 95\\% mid-P intervals over {clusters}."
+    known = every_metric(board.task)
+    method = "mid-P or jackknife" if any(known[name].statistic for name in metrics) else "mid-P"
+    text += f"Percentages with 95\\% {method} intervals over {clusters}."
+    if units := unit_note(metrics):
+        text += f" Not percentages: {latex_text(units)}."
     text += " $n$: " + ("problems" if benchmark.samples else "annotated proofs") + "; $R$: judgments of each proof."
     shown = {run.manifest.identity.use_reference_solution for run in runs.values()}
     if len(shown) == 1:

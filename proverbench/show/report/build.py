@@ -8,7 +8,6 @@ from typing import Any
 
 from proverbench.errors import RunMismatchError
 from proverbench.metrics.shown import LITTLE_EVIDENCE
-from proverbench.protocols.registry import known_protocol
 from proverbench.records import ProofRecord
 from proverbench.run.folder import RunFolder
 from proverbench.run.saved import call_cost, names_of
@@ -94,8 +93,7 @@ def _reasons(runs: Sequence[ShownRun]) -> dict[str, str]:
     """What the reason codes of the runs' protocols mean."""
     found: dict[str, str] = {}
     for run in runs:
-        protocol = known_protocol(run.folder.manifest.identity.protocol)
-        found |= protocol.reasons if protocol is not None else {}
+        found |= run.folder.sources.reader.protocol.reasons
     return found
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from proverbench.benchmark import benchmark_of
-from proverbench.metrics.registry import headlines, headlines_first
+from proverbench.metrics.metric import Metric
+from proverbench.metrics.registry import every_metric, headlines, headlines_first, unit_note
 from proverbench.metrics.shown import split_footnotes
 from proverbench.spending.money import used
 from proverbench.unseen import visible
@@ -29,7 +30,9 @@ def _lines(head: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield from _published(head)
     yield ""
-    yield f"Scores are in percent, with 95 % intervals over problems; made by {head['made_by']}."
+    shown = [name for run in head["runs"] for split in run["splits"].values() for name in split["metrics"] or ()]
+    units = f" ({unit_note(shown)})" if unit_note(shown) else ""
+    yield f"Scores are in percent{units}, with 95 % intervals over problems; made by {head['made_by']}."
 
 
 def _boards(head: Mapping[str, Any]) -> Iterator[str]:
@@ -37,6 +40,7 @@ def _boards(head: Mapping[str, Any]) -> Iterator[str]:
     runs = {run["name"]: run for run in head["runs"]}
     for board in head["boards"]:
         benchmark, columns = benchmark_of(board["task"]), headlines(board["task"])
+        known = every_metric(board["task"])
         yield f"### {benchmark.name}: {escape(board['what'])}"
         yield ""
         asked = ["judge", "n", *(["S"] if benchmark.samples else []), "R"]
@@ -44,7 +48,7 @@ def _boards(head: Mapping[str, Any]) -> Iterator[str]:
         for run in (runs[name] for name in board["runs"]):
             models = {role["role"]: role["model"] for role in run["roles"]}
             extent = [run["rows"], *([run["samples"]] if benchmark.samples else []), run["repeats"]]
-            figures = [score(run["splits"]["all"], metric) for metric in columns]
+            figures = [score(run["splits"]["all"], known[metric]) for metric in columns]
             rows.append([escape(run["name"]), escape(models["verifier"]), *map(str, extent), *figures])
         yield from _table(["run", *asked, *(f"`{metric}`" for metric in columns)], rows)
         yield ""
@@ -54,16 +58,15 @@ def _boards(head: Mapping[str, Any]) -> Iterator[str]:
     for sentence in (sentence for sentences in head["apart"].values() for sentence in sentences):
         yield f"- Not to be read beside each other: {escape(sentence)}"
     for common in (common for offers in head["common"].values() for common in offers):
-        values = [f"{escape(s['run'])} {100 * s['value']:.1f}{_within(s['interval'])}" for s in common["scores"]]
+        metric = every_metric("prover")["pessimistic"]
+        values = [
+            f"{escape(s['run'])} {metric.short(s['value'])}{_within(s['interval'], metric)}" for s in common["scores"]
+        ]
         yield (
             f"- At the R = {common['repeats']} that all have, `pessimistic` is: {', '.join(values)} (exact means over "
             f"all subsets of {common['repeats']} judgments)"
         )
     yield ""
-
-
-def _within(interval: Mapping[str, Any] | None) -> str:
-    return "" if interval is None else _ends(interval, " [{:.1f}, {:.1f}]")
 
 
 def _run(run: Mapping[str, Any]) -> Iterator[str]:
@@ -79,9 +82,10 @@ def _run(run: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     splits = {name: split for name, split in run["splits"].items() if split["selected_rows"] or name == "all"}
     rows = [["records", *(f"{s['completed_records']}/{s['expected_records']}" for s in splits.values())]]
+    known = every_metric(run["task"])
     rows += [
-        [f"`{metric}`", *(_with_fraction(split, metric) for split in splits.values())]
-        for metric in headlines_first(run["task"])
+        [f"`{metric}`", *(_with_fraction(split, known[metric]) for split in splits.values())]
+        for metric in dict.fromkeys([*headlines_first(run["task"]), *known])
         if any(metric in (split["metrics"] or ()) for split in splits.values())
     ]
     yield from _table(["", *map(escape, splits)], rows)
@@ -125,6 +129,7 @@ def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:
     if comparison["reason"]:
         yield f"Not compared: {escape(comparison['reason'])}"
         return
+    known = every_metric(comparison["task"])
     yield from _table(
         ["metric", "first", "second", "difference", "interval", "p (Holm)", ""],
         [
@@ -132,8 +137,8 @@ def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:
                 f"`{row['metric']}`",
                 escape(row["first"]),
                 escape(row["second"]),
-                f"{100 * row['difference']:+.1f}",
-                "–" if row["interval"] is None else _ends(row["interval"], "{:.1f} to {:.1f}"),
+                ("+" if row["difference"] >= 0 else "") + known[row["metric"]].short(row["difference"]),
+                "–" if row["interval"] is None else " to ".join(_ends(row["interval"], known[row["metric"]])),
                 "< 0.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}",
                 escape(row["verdict"]),
             ]
@@ -161,25 +166,27 @@ def _published(head: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def _with_fraction(split: Mapping[str, Any], metric: str) -> str:
+def _with_fraction(split: Mapping[str, Any], metric: Metric) -> str:
     """The score, and the exact fraction that it is."""
-    fraction = split["fractions"].get(metric, "")
-    simple = fraction if "(" not in fraction and (split["metrics"] or {}).get(metric) is not None else ""
+    fraction = split["fractions"].get(metric.name, "")
+    simple = fraction if "(" not in fraction and (split["metrics"] or {}).get(metric.name) is not None else ""
     return f"{score(split, metric)} {simple}".rstrip()
 
 
-def score(split: Mapping[str, Any], metric: str) -> str:
-    """``54.1 [45.9, 63.0]``; a dash where there is none."""
-    value = (split["metrics"] or {}).get(metric)
+def score(split: Mapping[str, Any], metric: Metric) -> str:
+    """``54.1 [45.9, 63.0]`` in the metric's short form; a dash where there is none."""
+    value = (split["metrics"] or {}).get(metric.name)
     if value is None:
         return "–"
-    interval = split["intervals"].get(metric)
-    return f"{100 * value:.1f}" + _within(interval)
+    return metric.short(value) + _within(split["intervals"].get(metric.name), metric)
 
 
-def _ends(interval: Mapping[str, Any], shape: str) -> str:
-    """Both ends in percent."""
-    return shape.format(100 * interval["low"], 100 * interval["high"])
+def _within(interval: Mapping[str, Any] | None, metric: Metric) -> str:
+    return "" if interval is None else f" [{', '.join(_ends(interval, metric))}]"
+
+
+def _ends(interval: Mapping[str, Any], metric: Metric) -> list[str]:
+    return [metric.short(interval["low"]), metric.short(interval["high"])]
 
 
 def _table(head: list[str], rows: list[list[str]]) -> Iterator[str]:

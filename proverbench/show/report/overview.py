@@ -1,5 +1,6 @@
 """One run in a report: what was asked, what it came to, its curves. Computes no metric of its own."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from proverbench.metrics.rates import exact_sums
 from proverbench.metrics.registry import every_metric, headlines, headlines_first
 from proverbench.metrics.shown import shown_interval
 from proverbench.metrics.voting import Cost, best_threshold, pass_at_k, voting_curve
+from proverbench.protocols.protocol import Protocol
 from proverbench.records import Manifest, ProofRecord, Summary, Task
 from proverbench.run.boards import Entry
 from proverbench.run.folder import RunFolder
@@ -35,6 +37,11 @@ class ShownRun:
     missing: dict[str, int]
     answered: dict[str, int]
     cost: Cost | None
+
+    @property
+    def protocol(self) -> Protocol:
+        """How its judges' replies were read."""
+        return self.folder.sources.reader.protocol
 
     @property
     def entry(self) -> Entry:
@@ -76,6 +83,7 @@ def overview(run: ShownRun) -> dict[str, Any]:
         "seal": run.folder.seal,
         "losses": accepted_losses(run.folder.sources),
         "protocol": summary.protocol,
+        "verdict": run.protocol.verdict,
         "scored_by": summary.scored_by,
         "tool": manifest.operation.get("tool"),
         "imported": _imported(manifest),
@@ -124,6 +132,7 @@ def metric_words(task: Task) -> list[dict[str, Any]]:
             "heading": known[name].heading,
             "help": known[name].help,
             "unit": known[name].unit,
+            "range": [end if math.isfinite(end) else None for end in known[name].range],
             "better": known[name].better,
             "headline": known[name].headline,
         }
@@ -166,6 +175,7 @@ def _fractions(run: ShownRun, split: str) -> dict[str, str]:
 def _plots(run: ShownRun, arrays: JudgmentArrays) -> dict[str, Any]:
     manifest = run.folder.manifest
     task, meta = manifest.identity.task, manifest.extent.meta
+    places = run.protocol.verdict == "first-error-step"
     cost = run.cost
     plots: dict[str, Any] = {
         "voting": [light(row) for row in voting_curve(arrays, cost=cost)],
@@ -176,13 +186,14 @@ def _plots(run: ShownRun, arrays: JudgmentArrays) -> dict[str, Any]:
         },
     }
     if arrays.repeats > 1:
-        plots["agreement"] = [light(row) for row in repeat_agreement(arrays)]
+        plots["agreement"] = [light(row) for row in repeat_agreement(arrays) if places or row["on"] == "accept"]
     if benchmark_of(task).samples:
         plots["pass_at_k"] = [light(row) for row in pass_at_k(arrays)]
     else:
         if (confusion := step_confusion(arrays)) is not None:
             plots["confusion"] = confusion
-        plots["human_agreement"] = [light(row) for row in human_agreement(arrays)]
+        with_people = [row for row in human_agreement(arrays) if places or row["on"] == "accept"]
+        plots["human_agreement"] = [light(row) for row in with_people]
         if arrays.repeats > 1:
             plots["threshold"] = best_threshold(arrays)
     return plots

@@ -50,7 +50,8 @@ def test_every_plot_is_there_with_its_numbers_as_csv(opened, prover_page):
     ]
     assert page.page.locator("figure.chart svg.plot").count() == 4
     says = page.page.locator("figure.chart figcaption p").first.inner_text()
-    assert re.search(r"One judgment alone would have given \d+\.\d %, all 8 give \d+\.\d %", says)
+    assert re.search(r"One judgment alone would have given \d+\.\d %; all 8 give \d+\.\d %", says)
+    assert "mattered" not in says
     page.page.locator("figure.chart").first.get_by_text("Copy the numbers as CSV").click()
     copied = page.page.evaluate("navigator.clipboard.readText()")
     lines = copied.splitlines()
@@ -223,6 +224,11 @@ def test_leaderboard_differences_and_published_table(opened, mixed_page):
     board = page.page.locator("section[aria-label=Leaderboard] table").first
     assert board.locator("tbody tr").count() == 2
     assert "1–2" in board.inner_text()
+    heads = [head.inner_text() for head in board.locator("thead th").all()]
+    asked = {name: heads.index(name) for name in ("n", "R")}
+    for row in board.locator("tbody tr").all():
+        cells = [cell.inner_text() for cell in row.locator("th, td").all()]
+        assert (cells[asked["n"]], cells[asked["R"]]) == ("28", "4")
     assert "no difference shown" in page.text("section[aria-label=Leaderboard] details")
     board.get_by_role("button", name="Run").click()
     assert board.locator("th[aria-sort]").inner_text().startswith("Run")

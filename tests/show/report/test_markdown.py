@@ -3,6 +3,7 @@ import shutil
 
 import pytest
 
+from proverbench.metrics.registry import every_metric
 from proverbench.run.folder import write_derived
 from proverbench.show.report.build import open_runs
 from proverbench.show.report.markdown import escape, render_markdown, score
@@ -69,13 +70,16 @@ def test_an_unfinished_run_is_marked(tmp_path):
     ("metrics", "interval", "expected"),
     [
         pytest.param(None, None, "–", id="incomplete"),
-        pytest.param({"m": None}, None, "–", id="undefined"),
-        pytest.param({"m": 0.541}, None, "54.1", id="no interval"),
-        pytest.param({"m": 0.5}, {"low": 0.4, "high": 0.61}, "50.0 [40.0, 61.0]", id="interval"),
+        pytest.param({"rough_tpr": None}, None, "–", id="undefined"),
+        pytest.param({"rough_tpr": 0.541}, None, "54.1", id="no interval"),
+        pytest.param({"rough_tpr": 0.5}, {"low": 0.4, "high": 0.61}, "50.0 [40.0, 61.0]", id="interval"),
+        pytest.param({"mae_points": 3.333}, {"low": 2.5, "high": 4}, "3.33 [2.50, 4.00]", id="points"),
+        pytest.param({"pearson": -0.028}, {"low": -0.3, "high": 0.25}, "-0.028 [-0.300, 0.250]", id="number"),
     ],
 )
 def test_scores(metrics, interval, expected):
-    assert score({"metrics": metrics, "intervals": {"m": interval}}, "m") == expected
+    name = next(iter(metrics or {"rough_tpr": None}))
+    assert score({"metrics": metrics, "intervals": {name: interval}}, every_metric("verifier")[name]) == expected
 
 
 def test_names_stay_text():

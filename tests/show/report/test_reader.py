@@ -13,10 +13,10 @@ def test_three_sentences_say_what_the_numbers_say(opened, prover_page, judge_pag
         r"judgments that \S+ gave\.",
         prover[0],
     )
-    assert re.match(r"Had other problems of the same kind been drawn, .* between \d+\.\d to \d+\.\d %", prover[1])
-    assert "what the judge accepts, which is not the same as what is right" in prover[2]
+    assert re.match(r"The 95 % interval, \d+\.\d to \d+\.\d %, says how precisely", prover[1])
+    assert "includes the judge's errors" in prover[2]
     judge = opened(judge_page).page.locator(".says li").all_inner_texts()
-    assert re.search(r"let \d+\.\d % of the right ones through, and turned \d+\.\d % of the wrong ones away", judge[0])
+    assert re.search(r"accepted \d+\.\d % of the correct ones and rejected \d+\.\d % of the incorrect ones", judge[0])
     assert re.match(r"It (is lenient|is strict|errs about as often)", judge[2])
 
 

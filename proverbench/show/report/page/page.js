@@ -222,8 +222,8 @@ var PB = (() => {
   function csv(rows) {
     const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
     const cell = (value) => {
-      const shown = value === null || value === void 0 ? "" : String(value);
-      return /[",\n\r]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
+      const shown2 = value === null || value === void 0 ? "" : String(value);
+      return /[",\n\r]/.test(shown2) ? `"${shown2.replaceAll('"', '""')}"` : shown2;
     };
     const lines = [columns, ...rows.map((row) => columns.map((column) => row[column]))];
     return lines.map((line2) => line2.map(cell).join(",")).join("\n") + "\n";
@@ -231,6 +231,8 @@ var PB = (() => {
 
   // shell/table.ts
   var own = (row, key) => row[key];
+  var valueOf = (column, row) => column.value ? column.value(row) : own(row, column.key);
+  var shown = (value) => value ?? "–";
   function table(wanted) {
     const { caption, columns, rows, sort = null, sortable = true, className = "" } = wanted;
     const body = h("tbody");
@@ -241,7 +243,7 @@ var PB = (() => {
       else head.append(column.label);
       return head;
     });
-    const fill2 = (shown) => body.replaceChildren(...shown.map((row) => line(columns, row)));
+    const fill2 = (shown2) => body.replaceChildren(...shown2.map((row) => line(columns, row)));
     let sorted = null;
     function by(column, descending) {
       const down = descending ?? (sorted?.column === column ? !sorted.down : Boolean(column.numeric));
@@ -249,8 +251,7 @@ var PB = (() => {
       heads.forEach(
         (head, at) => columns[at] === column ? head.setAttribute("aria-sort", down ? "descending" : "ascending") : head.removeAttribute("aria-sort")
       );
-      const value = (row) => column.value ? column.value(row) : own(row, column.key);
-      fill2([...rows].sort((one, other) => compare(value(one), value(other), down)));
+      fill2([...rows].sort((one, other) => compare(valueOf(column, one), valueOf(column, other), down)));
     }
     fill2(rows);
     const start = sort && columns.find((column) => column.key === sort.key);
@@ -271,7 +272,7 @@ var PB = (() => {
       "tr",
       { class: own(row, "className") },
       columns.map((column, at) => {
-        const content = column.show ? column.show(row) : own(row, column.key) ?? "–";
+        const content = column.show ? column.show(row) : shown(valueOf(column, row));
         const kind = column.numeric ? "number" : null;
         return at === 0 ? h("th", { class: kind, scope: "row" }, content) : h("td", { class: kind }, content);
       })
@@ -339,13 +340,13 @@ var PB = (() => {
     );
     function fill2() {
       if (!details.open || details.childElementCount > 1 || !rows.length) return;
-      const shown = rows.slice(0, MOST_ROWS);
-      const columns = Object.keys(shown[0]).map((key) => {
-        const numeric = shown.every((row) => typeof row[key] === "number" || row[key] === null);
+      const shown2 = rows.slice(0, MOST_ROWS);
+      const columns = Object.keys(shown2[0]).map((key) => {
+        const numeric = shown2.every((row) => typeof row[key] === "number" || row[key] === null);
         return { key, label: key, numeric, show: (row) => rounded(row[key]) };
       });
       const rest = rows.length > MOST_ROWS ? `; the first ${MOST_ROWS} of ${rows.length} rows, all of them as CSV` : "";
-      details.append(table({ caption: `${title}${rest}`, columns, rows: shown }));
+      details.append(table({ caption: `${title}${rest}`, columns, rows: shown2 }));
     }
     return details;
   }
@@ -666,9 +667,9 @@ ${indent()}**${name}${title ? ` (${title})` : ""}.** `;
     state.pos += found[0].length;
     return true;
   }
-  function sign(state, shown, after, silent) {
+  function sign(state, shown2, after, silent) {
     const rest = /^(?:\{\}|[ \t]+)?/.exec(state.src.slice(after, after + 40))[0];
-    if (!silent) state.push("text", "", 0).content = shown + (rest.startsWith(" ") && shown.trim() ? " " : "");
+    if (!silent) state.push("text", "", 0).content = shown2 + (rest.startsWith(" ") && shown2.trim() ? " " : "");
     state.pos = after + rest.length;
     return true;
   }

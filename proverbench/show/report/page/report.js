@@ -54,7 +54,9 @@
   var MISSING = -2;
   var INVALID_FROM = -10;
   var UNLOCATED = -3;
+  var accepts = (mark) => mark === ACCEPTS;
   var rejects = (mark) => mark >= 0 || mark === UNLOCATED;
+  var valid = (mark) => accepts(mark) || rejects(mark);
   var kind = (mark) => mark === ACCEPTS ? "accept" : rejects(mark) ? "reject" : mark === MISSING ? "missing" : "invalid";
   var reasonOf = (mark) => head.index.reasons[INVALID_FROM - mark];
   var sign = (mark, grade = null) => grade !== null ? String(grade) : mark === ACCEPTS ? "✓" : mark >= 0 ? String(mark) : mark === UNLOCATED ? "✗" : mark === MISSING ? "·" : "!";
@@ -97,20 +99,12 @@
     "": ["All proofs", () => true],
     accepted: [
       "Accepted by all judgments",
-      (_, runs) => runs.every(([, why, marks]) => !why && marks.length > 0 && marks.every((mark) => mark === ACCEPTS))
+      (_, runs) => runs.every(([, why, marks]) => !why && marks.length > 0 && marks.every(accepts))
     ],
-    rejected: ["Rejected by a judgment", (_, runs) => some(runs, (mark) => mark >= 0)],
-    split: [
-      "One judge accepts, one rejects",
-      (_, runs) => some(runs, (mark) => mark === ACCEPTS) && some(runs, (mark) => mark >= 0)
-    ],
-    differ: [
-      "Judges differ: verdict or step",
-      (_, runs) => {
-        const said3 = runs.flatMap(([, , marks]) => marks).find((mark) => mark >= ACCEPTS);
-        return some(runs, (mark) => mark >= ACCEPTS && mark !== said3);
-      }
-    ],
+    rejected: ["Rejected by a judgment", (_, runs) => some(runs, rejects)],
+    split: ["One judgment accepts, one rejects", (_, runs) => some(runs, accepts) && some(runs, rejects)],
+    differ: ["Judgments differ: verdict or step", (_, runs) => differ(runs), namesSteps],
+    grades: ["Judgments differ in grade", (_, runs) => differentGrades(runs), givesGrades],
     invalid: ["With an invalid judgment", (_, runs) => some(runs, (mark) => mark <= INVALID_FROM)],
     failed: ["Without a valid proof", (_, runs) => runs.some(([, why]) => why !== null && why !== "pending")],
     unanswered: [
@@ -122,13 +116,30 @@
     "": ["Human: any", () => true],
     right: ["Human: right", (item) => item.label === -1],
     wrong: ["Human: wrong", (item) => item.label !== null && item.label !== -1],
-    differs: ["Judge against human", judged((mark, label2) => mark === ACCEPTS !== (label2 === -1))],
-    "false-accept": ["Judge accepts a wrong proof", judged((mark, label2) => mark === ACCEPTS && label2 !== -1)],
+    differs: ["Judge against human", judged((mark, label2) => accepts(mark) !== (label2 === -1))],
+    "false-accept": ["Judge accepts a wrong proof", judged((mark, label2) => accepts(mark) && label2 !== -1)],
     "false-reject": ["Judge rejects a right proof", judged((mark, label2) => rejects(mark) && label2 === -1)],
-    elsewhere: ["Error found at another step", judged((mark, label2) => mark >= 0 && label2 >= 0 && mark !== label2)]
+    elsewhere: [
+      "Error found at another step",
+      judged((mark, label2) => mark >= 0 && label2 >= 0 && mark !== label2),
+      namesSteps
+    ]
   };
+  function namesSteps(runs) {
+    return runs.some((run) => run.verdict === "first-error-step");
+  }
+  function givesGrades(runs) {
+    return runs.some((run) => run.verdict === "grade");
+  }
+  var offered = (choices) => Object.entries(choices).filter(([, [, , fits]]) => !fits || fits(head.runs)).map(([value, [label2]]) => [value, label2]);
+  function differ(runs) {
+    const said3 = new Set(runs.flatMap(([, , marks]) => marks.filter(valid)));
+    const places = [...said3].filter((mark) => mark >= 0).length;
+    return said3.size - (said3.has(UNLOCATED) && places ? 1 : 0) > 1;
+  }
+  var differentGrades = (runs) => new Set(runs.flatMap(([, , , grades]) => grades ?? []).filter((grade) => grade !== null)).size > 1;
   function judged(differs) {
-    return ({ label: label2 }, runs) => label2 !== null && some(runs, (mark) => (mark === ACCEPTS || rejects(mark)) && differs(mark, label2));
+    return ({ label: label2 }, runs) => label2 !== null && some(runs, (mark) => valid(mark) && differs(mark, label2));
   }
   var NO_FILTER = { show: "", reason: "", human: "", run: "", domain: "", subject: "", text: "" };
   var filter = { ...NO_FILTER };
@@ -257,8 +268,8 @@
         { class: "small where" },
         "Ids and openings are searched in all parts; whole texts only in the part that is open."
       ) : null,
-      pick("show", named(SHOWN), "Which proofs"),
-      pick("human", labelled ? named(HUMAN) : [], "Human verdict"),
+      pick("show", offered(SHOWN), "Which proofs"),
+      pick("human", labelled ? offered(HUMAN) : [], "Human verdict"),
       pick(
         "reason",
         anyOf("Any reason", invalid, (reason) => `Invalid: ${reason}`, 1),
@@ -286,7 +297,6 @@
     parts.selects.set(name, select2);
     return select2;
   }
-  var named = (choices) => Object.entries(choices).map(([value, [label2]]) => [value, label2]);
   var distinct = (values) => [...new Set(values)].filter((value) => value !== "").sort();
   function anyOf(any, values, label2 = (value) => value, least = 2) {
     return values.length < least ? [] : [["", any], ...values.map((value) => [value, label2(value)])];
@@ -565,10 +575,8 @@
     ["Problem", "A statement to be proved."],
     ["Policy", "The model that writes the proofs."],
     ["Sample", "One of the S proofs that the policy writes of a problem."],
-    ["Step", "A part of a proof, as its author cut it; steps are counted from 0."],
-    ["Judge, verifier", "The model that reads a proof and says at which step it first goes wrong, or that it does not."],
+    ["Step", "A part of a proof, as its author divided it; steps are counted from 0."],
     ["Judgment, repeat", "One answer of the judge; it is asked R times for each proof."],
-    ["Accepts", "The judge finds no error. A proof counts as accepted only if all R judgments are valid and accept."],
     [
       "Invalid",
       "A reply that could not be read as a verdict. It counts as no acceptance, and stays in every denominator."
@@ -582,7 +590,7 @@
     ["Split", 'A part of the problems, such as one collection; "all" is all of them.'],
     [
       "95 % interval",
-      "How far the score could move had other problems of the same kind been drawn: of 100 such intervals, about 95 hold the score of all such problems."
+      "How precisely these problems measure the score on all problems of their kind: of 100 intervals made this way, about 95 contain that score."
     ],
     [
       "Neutralised",
@@ -590,6 +598,24 @@
     ],
     ["Labels", "What people said of a random draw of this run's proofs; they correct the judge's score."]
   ];
+  var JUDGE = "Judge, verifier";
+  var VERDICTS = {
+    "first-error-step": [
+      [JUDGE, "The model that reads a proof and names the first step that is wrong, or finds none."],
+      ["Accepts", "The judge finds no error. A proof counts as accepted only if all R judgments are valid and accept."]
+    ],
+    grade: [
+      [JUDGE, "The model that reads a proof and gives it a grade."],
+      [
+        "Accepts",
+        "The grade is at least the one that the protocol accepts. A proof counts as accepted only if all R judgments are valid and accept."
+      ]
+    ],
+    label: [
+      [JUDGE, "The model that reads a proof and accepts or rejects it as a whole."],
+      ["Accepts", "A proof counts as accepted only if all R judgments are valid and accept."]
+    ]
+  };
   var LEVELS = {
     EXACT_MATCH: "The explanation names the error that people named, for the same reason. It earns full credit.",
     BASIC_MATCH: "The explanation finds that error, with gaps or inaccuracies. It earns three quarters.",
@@ -610,12 +636,13 @@
     const found3 = metric(name);
     return found3 ? explain(found3.label, ...definition(found3)) : null;
   }
-  var definition = ({ name, help: help2, better, unit }) => [
+  var definition = ({ name, help: help2, better, unit, range: [low2, high2] }) => [
     help2,
-    `${better === "higher" ? "Higher is better" : "Lower is better"}${unit === "share" ? "; a share, from 0 to 100 %" : ""}.`,
+    `${{ higher: "Higher is better", lower: "Lower is better", none: "0 is best" }[better ?? "none"]}; ${unit === "share" ? "a share, from 0 to 100 %" : unit === "points" ? "in points of people's scale" : `a plain number, ${low2 === null ? "at most" : `from ${String(low2).replace("-", "−")} to`} ${high2}`}.`,
     h("p", { class: "small" }, "In files and commands: ", h("code", null, name))
   ];
   function glossary() {
+    const verdicts = [...new Set(head.runs.map((run) => run.verdict))];
     const terms = (rows) => h(
       "dl",
       { class: "terms" },
@@ -630,7 +657,7 @@
     const graded = head.runs.some((run) => run.meta);
     return [
       h("h3", null, "Words"),
-      terms(TERMS),
+      terms([...TERMS, ...verdicts.flatMap((verdict) => VERDICTS[verdict])]),
       h("h3", null, "Metrics"),
       terms(metrics.map((found3) => [found3.label, found3.help])),
       reasons.length ? [h("h3", null, "Why replies were invalid"), terms(reasons.map((code) => [code, aboutReason(code)]))] : null,
@@ -1360,12 +1387,22 @@
     const which = intervals.length > 1 ? `${few.length} of these intervals rest` : "rests";
     return [`${which} on fewer than ${head.little_evidence} problems with the rarer outcome`];
   }
-  function score(value, interval, fraction) {
+  function bare(name, value) {
+    const unit = metric(name)?.unit ?? "share";
+    const shown = unit === "share" ? (100 * value).toFixed(1) : value.toFixed(unit === "points" ? 2 : 3);
+    return shown.replace("-", "−");
+  }
+  function figure(name, value) {
+    if (value === null || value === void 0) return "–";
+    const unit = { share: " %", points: " points", number: "" }[metric(name)?.unit ?? "share"];
+    return bare(name, value) + unit;
+  }
+  function score(name, value, interval, fraction) {
     return h(
       "span",
       { class: "score", title: [fraction, aboutInterval(interval)].filter(Boolean).join("; ") || null },
-      percent(value),
-      interval ? h("span", { class: "ends" }, ` [${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]`) : null
+      figure(name, value),
+      interval ? h("span", { class: "ends" }, ` [${bare(name, interval.low)}, ${bare(name, interval.high)}]`) : null
     );
   }
   function intervalBar(value, interval) {
@@ -1411,23 +1448,25 @@
   function judged2(run, { metrics }) {
     const right = percent(metrics?.rough_tpr);
     const wrong = percent(metrics?.rough_tnr);
-    return `${roleOf(run, "verifier")} judged ${plural(run.rows, "proof")} that people have checked: it let ${right} of the right ones through, and turned ${wrong} of the wrong ones away.`;
+    return `${roleOf(run, "verifier")} judged ${plural(run.rows, "proof")} that people have checked: it accepted ${right} of the correct ones and rejected ${wrong} of the incorrect ones.`;
   }
   function doubt({ intervals }, name) {
     const interval = intervals[name];
     if (!interval)
-      return "With so few problems nothing can be said of how far another choice of problems would move this.";
+      return "There are too few problems to say how precisely this measures the score on all problems of their kind.";
     const width = interval.high - interval.low;
+    const ends2 = [bare(name, interval.low), bare(name, interval.high)];
     const known = width > 0.2 ? "only roughly" : width > 0.08 ? "fairly well" : "well";
-    return `Had other problems of the same kind been drawn, the score would most likely be between ${between(interval)} %: it is known ${known}${interval.n ? `, from ${plural(interval.n, "problem")}` : ""}.`;
+    const from = interval.n ? `, from ${plural(interval.n, "problem")}` : "";
+    return `The 95 % interval, ${ends2[0]} to ${ends2[1]} %, says how precisely these problems measure the score on all problems of their kind: it is known ${known}${from}.`;
   }
   function caution(run, split) {
     const lost = Object.values(run.invalid.verifier ?? {}).reduce((sum, times) => sum + times, 0);
-    const invalid = lost ? ` ${number(lost)} of its judgments could not be read, and count as no acceptance.` : "";
+    const invalid = lost ? ` ${number(lost)} of its judgments could not be read, and do not count as acceptance.` : "";
     if (run.task === "prover")
-      return `This is what the judge accepts, which is not the same as what is right: unless people have labelled some of these proofs, the judge's own errors are in the score.${invalid}`;
+      return `The score counts what the judge accepts, not what is right, so it includes the judge's errors; \`proverbench correct\` estimates the share that is right, from proofs that people have labelled.${invalid}`;
     const { rough_tpr: tpr, rough_tnr: tnr } = split.metrics ?? {};
-    const leans = typeof tpr === "number" && typeof tnr === "number" && Math.abs(tpr - tnr) > 0.1 ? tpr > tnr ? "It is lenient: it rather lets wrong proofs through than turns right ones away." : "It is strict: it rather turns right proofs away than lets wrong ones through." : "It errs about as often one way as the other.";
+    const leans = typeof tpr === "number" && typeof tnr === "number" && Math.abs(tpr - tnr) > 0.1 ? tpr > tnr ? "It is lenient: it accepts incorrect proofs more often than it rejects correct ones." : "It is strict: it rejects correct proofs more often than it accepts incorrect ones." : "It errs about as often in one direction as in the other.";
     return `${leans}${invalid}`;
   }
 
@@ -1460,7 +1499,7 @@
       { class: "card" },
       title,
       h("p", { class: "name", title: metric(metric2)?.help }, label(metric2), " ", metricView(metric2)),
-      h("p", { class: "big" }, percent(value)),
+      h("p", { class: "big" }, figure(metric2, value)),
       interval ? h(
         "p",
         { class: "ci", title: aboutInterval(interval) },
@@ -1470,24 +1509,37 @@
       intervalBar(value, interval),
       footnotes([interval]).map((says) => h("p", { class: "small" }, says)),
       favour(split.bounds?.[metric2]),
+      gradeLine(run, split),
       run.task === "prover" ? h(
         "p",
         { class: "small" },
         `${label("pass_any_sample")}: `,
-        score(split.metrics.pass_any_sample, split.intervals?.pass_any_sample)
+        score("pass_any_sample", split.metrics.pass_any_sample, split.intervals?.pass_any_sample)
       ) : h(
         "p",
         { class: "small" },
-        h("span", { class: "pair" }, "TPR ", score(split.metrics.rough_tpr, split.intervals?.rough_tpr)),
+        h("span", { class: "pair" }, "TPR ", score("rough_tpr", split.metrics.rough_tpr, split.intervals?.rough_tpr)),
         " ",
-        h("span", { class: "pair" }, "TNR ", score(split.metrics.rough_tnr, split.intervals?.rough_tnr))
+        h("span", { class: "pair" }, "TNR ", score("rough_tnr", split.metrics.rough_tnr, split.intervals?.rough_tnr))
       )
     );
+  }
+  function gradeLine(run, split) {
+    const metric2 = run.task === "prover" ? "mean_grade" : "mae_points";
+    const value = split.metrics?.[metric2];
+    if (typeof value !== "number") return null;
+    return h("p", { class: "small" }, `${label(metric2)}: `, score(metric2, value, split.intervals?.[metric2]));
   }
   function favour(bounds) {
     if (!bounds || bounds.high - bounds.low <= 5e-4) return null;
     const all = bounds.invalid === 1 ? "the invalid judgment" : `all ${number(bounds.invalid)} invalid judgments`;
     return h("p", { class: "small" }, `${percent(bounds.high)} had ${all} been in its favour`);
+  }
+  function atBest(metric2, { low: low2, high: high2, invalid }) {
+    const best = metric(metric2)?.better;
+    if (!best) return `${figure(metric2, low2)} to ${figure(metric2, high2)} with ${invalid} invalid`;
+    const end = best === "lower" ? `as low as ${figure(metric2, low2)}` : `up to ${figure(metric2, high2)}`;
+    return `${end} had the ${number(invalid)} invalid been in its favour`;
   }
   function validityCards(run) {
     const roles2 = { verifier: "Invalid judgments", policy: "Invalid proofs", meta: "Invalid meta levels" };
@@ -1520,11 +1572,12 @@
     const all = [
       [{ show: "accepted" }, "accepted by every judgment"],
       [{ show: "rejected" }, "rejected by a judgment"],
-      [{ show: "split" }, several ? "where one judge accepts and another rejects" : null],
-      [{ show: "differ" }, several ? "where judges differ in verdict or step" : null],
+      [{ show: "split" }, several ? "where one judgment accepts and another rejects" : null],
+      [{ show: "differ" }, several && namesSteps([run]) ? "where judgments differ in verdict or step" : null],
+      [{ show: "grades" }, several && givesGrades([run]) ? "where judgments differ in grade" : null],
       [{ human: "false-accept" }, run.task === "verifier" ? "wrong, but accepted" : null],
       [{ human: "false-reject" }, run.task === "verifier" ? "right, but rejected" : null],
-      [{ human: "elsewhere" }, run.task === "verifier" ? "error found elsewhere" : null],
+      [{ human: "elsewhere" }, run.task === "verifier" && namesSteps([run]) ? "error found elsewhere" : null],
       [{ show: "invalid" }, "with an invalid judgment"],
       [{ show: "failed" }, run.task === "prover" ? "without a valid proof" : null],
       [{ show: "unanswered" }, run.complete ? null : "not fully answered"]
@@ -1574,8 +1627,8 @@
               if (!metric(row2.metric)) return number(value);
               const bounds = split.bounds?.[row2.metric];
               return [
-                score(value, split.intervals?.[row2.metric], split.fractions[row2.metric]),
-                bounds && bounds.high - bounds.low > 5e-4 ? h("div", { class: "small" }, `up to ${percent(bounds.high)} but for ${bounds.invalid} invalid`) : null
+                score(row2.metric, value, split.intervals?.[row2.metric], split.fractions[row2.metric]),
+                bounds && bounds.high - bounds.low > 5e-4 ? h("div", { class: "small" }, atBest(row2.metric, bounds)) : null
               ];
             }
           }))
@@ -1775,6 +1828,7 @@
         numeric: true,
         value: (run) => run.splits[name]?.metrics?.[metric2] ?? null,
         show: (run) => score(
+          metric2,
           run.splits[name]?.metrics?.[metric2],
           run.splits[name]?.intervals?.[metric2],
           run.splits[name]?.fractions[metric2]
@@ -1852,14 +1906,14 @@
           key: "difference",
           label: "Difference",
           numeric: true,
-          show: (row2) => `${row2.difference > 0 ? "+" : ""}${(100 * row2.difference).toFixed(1)}`
+          show: (row2) => `${row2.difference > 0 ? "+" : ""}${bare(row2.metric, row2.difference)}`
         },
         {
           key: "interval",
           label: "Interval",
           numeric: true,
           value: (row2) => row2.interval?.low,
-          show: (row2) => row2.interval ? between(row2.interval) : "–"
+          show: (row2) => row2.interval ? `${bare(row2.metric, row2.interval.low)} to ${bare(row2.metric, row2.interval.high)}` : "–"
         },
         {
           key: "p_holm",
@@ -1955,7 +2009,7 @@
     const by = chosen.by !== null && factors.includes(chosen.by) ? chosen.by : factors[0];
     const { rows, metrics } = groupsOf(run, data, by);
     const small = rows.some((row2) => row2.note);
-    const figure = chart({
+    const figure2 = chart({
       title: `By ${FACTORS[by]}`,
       says: `${run.name}, ${metrics.map(label).join(" or ")}.${small ? " Hollow points: fewer than 10 problems, no interval and no conclusion." : ""}`,
       rows,
@@ -1974,13 +2028,13 @@
       chosen.by = event.target.value;
       const fresh = breakdownPlot(run, data);
       if (!fresh) return;
-      figure.replaceWith(fresh);
+      figure2.replaceWith(fresh);
       fresh.querySelector("select")?.focus();
     };
     const options = factors.map((name) => h("option", { value: name, selected: name === by }, FACTORS[name]));
     const picker = h("label", { class: "picker" }, "Break down by ", h("select", { onchange: choose }, options));
-    figure.querySelector("figcaption")?.append(picker);
-    return figure;
+    figure2.querySelector("figcaption")?.append(picker);
+    return figure2;
   }
   var shortened = (name) => name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
   function groupsOf(run, data, by) {
@@ -2078,11 +2132,12 @@ ${share}`;
     raw_agreement: "Raw agreement",
     fleiss_kappa: "Fleiss' kappa",
     krippendorff_alpha: "Krippendorff's alpha",
-    cohen_kappa: "Cohen's kappa"
+    cohen_kappa: "Cohen's kappa",
+    gwet_ac1: "Gwet's AC1"
   };
   function agreementTable(data) {
-    const named2 = (between2, found3 = []) => found3.map((row2) => ({ ...row2, between: between2 }));
-    const rows = [...named2("between repeats", data.agreement), ...named2("with people", data.human_agreement)];
+    const named = (between2, found3 = []) => found3.map((row2) => ({ ...row2, between: between2 }));
+    const rows = [...named("between repeats", data.agreement), ...named("with people", data.human_agreement)];
     if (!rows.length) return null;
     const about = "1 is full agreement; 0, for kappa and alpha, is chance. Invalid judgments are left out.";
     const numbers = () => rows.map(({ measure, between: between2, on, value, interval, n, left_out }) => {
@@ -2153,9 +2208,8 @@ ${ends(row2)}`)
     const [first, before, last] = [own[0], own.at(-2), own.at(-1)];
     const moved = last.value - before.value;
     const lastOne = Math.abs(moved) < 5e-4 ? "did not change the score" : `changed the score by ${points(moved)}`;
-    const so = Math.abs(moved) < 5e-3 ? ", so fewer would have done nearly as well" : ", so it still mattered";
     const all = `all ${last.r} give ${percent(last.value)}`;
-    return `One judgment alone would have given ${percent(first.value)}, ${all}. The last one ${lastOne}${so}.`;
+    return `One judgment alone would have given ${percent(first.value)}; ${all}. The last one ${lastOne}.`;
   }
   function majorityGains(own) {
     const [first, last] = [own[0], own.at(-1)];
@@ -2582,8 +2636,8 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
 
   // report/overview.ts
   function overview(runName) {
-    const named2 = runName === void 0 ? -1 : head.runs.findIndex((run2) => run2.name === runName);
-    if (named2 >= 0) chosen.run = named2;
+    const named = runName === void 0 ? -1 : head.runs.findIndex((run2) => run2.name === runName);
+    if (named >= 0) chosen.run = named;
     const run = head.runs[chosen.run];
     if (!run.splits[chosen.split]?.metrics)
       chosen.split = Object.keys(run.splits).find((name) => run.splits[name].metrics) ?? "all";
@@ -2651,7 +2705,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       h("div", { class: "cards wide" }, validityCards(run)),
       saysView(run),
       readCard(run),
-      run.warnings.length || run.closed_unanswered ? notes(run) : null,
+      run.warnings.length || run.losses?.length || run.closed_unanswered ? notes(run) : null,
       metricsTable(run, splits)
     );
   }
@@ -2671,7 +2725,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     );
   }
   function notes(run) {
-    const sentences4 = [...run.warnings];
+    const sentences4 = [...(run.losses ?? []).map((loss) => `Saved replies were lost: ${loss}`), ...run.warnings];
     if (run.closed_unanswered)
       sentences4.unshift(`${plural(run.closed_unanswered, "unanswered call")} closed as zero credit (--final)`);
     return h(

@@ -182,6 +182,7 @@ const MEASURES: Record<string, string> = {
   fleiss_kappa: "Fleiss' kappa",
   krippendorff_alpha: "Krippendorff's alpha",
   cohen_kappa: "Cohen's kappa",
+  gwet_ac1: "Gwet's AC1",
 };
 
 export function agreementTable(data: Plots) {

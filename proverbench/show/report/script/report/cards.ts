@@ -1,7 +1,7 @@
 /* The cards of a run: its scores, what was invalid, proofs to read, every metric. */
 import { aboutReason, metricView } from "./glossary";
-import { count, type Filter, listAddress, only } from "./filters";
-import { aboutInterval, between, footnotes, intervalBar, score } from "./intervals";
+import { count, type Filter, givesGrades, listAddress, namesSteps, only } from "./filters";
+import { aboutInterval, between, figure, footnotes, intervalBar, score } from "./intervals";
 import type { Column } from "../shell/table";
 import type { Bounds, Run, Split } from "./model";
 import { h, number, percent, table } from "./shell";
@@ -37,7 +37,7 @@ export function splitCard(run: Run, name: string, split: Split) {
     { class: "card" },
     title,
     h("p", { class: "name", title: known(metric)?.help }, label(metric), " ", metricView(metric)),
-    h("p", { class: "big" }, percent(value)),
+    h("p", { class: "big" }, figure(metric, value)),
     interval
       ? h(
           "p",
@@ -49,21 +49,30 @@ export function splitCard(run: Run, name: string, split: Split) {
     intervalBar(value, interval),
     footnotes([interval]).map((says) => h("p", { class: "small" }, says)),
     favour(split.bounds?.[metric]),
+    gradeLine(run, split),
     run.task === "prover"
       ? h(
           "p",
           { class: "small" },
           `${label("pass_any_sample")}: `,
-          score(split.metrics.pass_any_sample, split.intervals?.pass_any_sample),
+          score("pass_any_sample", split.metrics.pass_any_sample, split.intervals?.pass_any_sample),
         )
       : h(
           "p",
           { class: "small" },
-          h("span", { class: "pair" }, "TPR ", score(split.metrics.rough_tpr, split.intervals?.rough_tpr)),
+          h("span", { class: "pair" }, "TPR ", score("rough_tpr", split.metrics.rough_tpr, split.intervals?.rough_tpr)),
           " ",
-          h("span", { class: "pair" }, "TNR ", score(split.metrics.rough_tnr, split.intervals?.rough_tnr)),
+          h("span", { class: "pair" }, "TNR ", score("rough_tnr", split.metrics.rough_tnr, split.intervals?.rough_tnr)),
         ),
   );
+}
+
+/* Where judges grade: the mean of their grades, or how far they are from people's. */
+function gradeLine(run: Run, split: Split) {
+  const metric = run.task === "prover" ? "mean_grade" : "mae_points";
+  const value = split.metrics?.[metric];
+  if (typeof value !== "number") return null;
+  return h("p", { class: "small" }, `${label(metric)}: `, score(metric, value, split.intervals?.[metric]));
 }
 
 /* What the score could have been, had the invalid judgments been in its favour. */
@@ -71,6 +80,14 @@ function favour(bounds: Bounds | undefined) {
   if (!bounds || bounds.high - bounds.low <= 0.0005) return null;
   const all = bounds.invalid === 1 ? "the invalid judgment" : `all ${number(bounds.invalid)} invalid judgments`;
   return h("p", { class: "small" }, `${percent(bounds.high)} had ${all} been in its favour`);
+}
+
+/* The same of any metric, for a table. */
+function atBest(metric: string, { low, high, invalid }: Bounds): string {
+  const best = known(metric)?.better;
+  if (!best) return `${figure(metric, low)} to ${figure(metric, high)} with ${invalid} invalid`;
+  const end = best === "lower" ? `as low as ${figure(metric, low)}` : `up to ${figure(metric, high)}`;
+  return `${end} had the ${number(invalid)} invalid been in its favour`;
 }
 
 export function validityCards(run: Run) {
@@ -115,11 +132,12 @@ export function readCard(run: Run) {
   const all: [Partial<Filter>, string | null][] = [
     [{ show: "accepted" }, "accepted by every judgment"],
     [{ show: "rejected" }, "rejected by a judgment"],
-    [{ show: "split" }, several ? "where one judge accepts and another rejects" : null],
-    [{ show: "differ" }, several ? "where judges differ in verdict or step" : null],
+    [{ show: "split" }, several ? "where one judgment accepts and another rejects" : null],
+    [{ show: "differ" }, several && namesSteps([run]) ? "where judgments differ in verdict or step" : null],
+    [{ show: "grades" }, several && givesGrades([run]) ? "where judgments differ in grade" : null],
     [{ human: "false-accept" }, run.task === "verifier" ? "wrong, but accepted" : null],
     [{ human: "false-reject" }, run.task === "verifier" ? "right, but rejected" : null],
-    [{ human: "elsewhere" }, run.task === "verifier" ? "error found elsewhere" : null],
+    [{ human: "elsewhere" }, run.task === "verifier" && namesSteps([run]) ? "error found elsewhere" : null],
     [{ show: "invalid" }, "with an invalid judgment"],
     [{ show: "failed" }, run.task === "prover" ? "without a valid proof" : null],
     [{ show: "unanswered" }, run.complete ? null : "not fully answered"],
@@ -173,9 +191,9 @@ export function metricsTable(run: Run, splits: [string, Split][]) {
             if (!known(row.metric)) return number(value);
             const bounds = split.bounds?.[row.metric];
             return [
-              score(value, split.intervals?.[row.metric], split.fractions[row.metric]),
+              score(row.metric, value, split.intervals?.[row.metric], split.fractions[row.metric]),
               bounds && bounds.high - bounds.low > 0.0005
-                ? h("div", { class: "small" }, `up to ${percent(bounds.high)} but for ${bounds.invalid} invalid`)
+                ? h("div", { class: "small" }, atBest(row.metric, bounds))
                 : null,
             ];
           },

@@ -51,9 +51,8 @@ function wasNeeded(own: AtR[]): string {
   const [first, before, last] = [own[0], own.at(-2)!, own.at(-1)!];
   const moved = last.value - before.value;
   const lastOne = Math.abs(moved) < 0.0005 ? "did not change the score" : `changed the score by ${points(moved)}`;
-  const so = Math.abs(moved) < 0.005 ? ", so fewer would have done nearly as well" : ", so it still mattered";
   const all = `all ${last.r} give ${percent(last.value)}`;
-  return `One judgment alone would have given ${percent(first.value)}, ${all}. The last one ${lastOne}${so}.`;
+  return `One judgment alone would have given ${percent(first.value)}; ${all}. The last one ${lastOne}.`;
 }
 
 function majorityGains(own: AtR[]): string {

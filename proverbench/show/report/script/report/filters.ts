@@ -1,9 +1,9 @@
 /* Which proofs the list shows: the filter, its address, and the search through texts. */
-import { ACCEPTS, INVALID_FROM, MISSING, reasonOf, rejects } from "./marks";
+import { accepts, INVALID_FROM, MISSING, reasonOf, rejects, UNLOCATED, valid } from "./marks";
 import type { Chunk, Item, Marks, Run } from "./model";
 import { head, items, ofRuns } from "./state";
 
-type Choice = [label: string, holds: (item: Item, runs: Marks[]) => boolean];
+type Choice = [label: string, holds: (item: Item, runs: Marks[]) => boolean, offered?: (runs: Run[]) => boolean];
 type Choices = Record<string, Choice>;
 
 const some = (runs: Marks[], holds: (mark: number) => boolean) => runs.some(([, , marks]) => marks.some(holds));
@@ -12,20 +12,12 @@ export const SHOWN: Choices = {
   "": ["All proofs", () => true],
   accepted: [
     "Accepted by all judgments",
-    (_, runs) => runs.every(([, why, marks]) => !why && marks.length > 0 && marks.every((mark) => mark === ACCEPTS)),
+    (_, runs) => runs.every(([, why, marks]) => !why && marks.length > 0 && marks.every(accepts)),
   ],
-  rejected: ["Rejected by a judgment", (_, runs) => some(runs, (mark) => mark >= 0)],
-  split: [
-    "One judge accepts, one rejects",
-    (_, runs) => some(runs, (mark) => mark === ACCEPTS) && some(runs, (mark) => mark >= 0),
-  ],
-  differ: [
-    "Judges differ: verdict or step",
-    (_, runs) => {
-      const said = runs.flatMap(([, , marks]) => marks).find((mark) => mark >= ACCEPTS);
-      return some(runs, (mark) => mark >= ACCEPTS && mark !== said);
-    },
-  ],
+  rejected: ["Rejected by a judgment", (_, runs) => some(runs, rejects)],
+  split: ["One judgment accepts, one rejects", (_, runs) => some(runs, accepts) && some(runs, rejects)],
+  differ: ["Judgments differ: verdict or step", (_, runs) => differ(runs), namesSteps],
+  grades: ["Judgments differ in grade", (_, runs) => differentGrades(runs), givesGrades],
   invalid: ["With an invalid judgment", (_, runs) => some(runs, (mark) => mark <= INVALID_FROM)],
   failed: ["Without a valid proof", (_, runs) => runs.some(([, why]) => why !== null && why !== "pending")],
   unanswered: [
@@ -38,15 +30,44 @@ export const HUMAN: Choices = {
   "": ["Human: any", () => true],
   right: ["Human: right", (item) => item.label === -1],
   wrong: ["Human: wrong", (item) => item.label !== null && item.label !== -1],
-  differs: ["Judge against human", judged((mark, label) => (mark === ACCEPTS) !== (label === -1))],
-  "false-accept": ["Judge accepts a wrong proof", judged((mark, label) => mark === ACCEPTS && label !== -1)],
+  differs: ["Judge against human", judged((mark, label) => accepts(mark) !== (label === -1))],
+  "false-accept": ["Judge accepts a wrong proof", judged((mark, label) => accepts(mark) && label !== -1)],
   "false-reject": ["Judge rejects a right proof", judged((mark, label) => rejects(mark) && label === -1)],
-  elsewhere: ["Error found at another step", judged((mark, label) => mark >= 0 && label >= 0 && mark !== label)],
+  elsewhere: [
+    "Error found at another step",
+    judged((mark, label) => mark >= 0 && label >= 0 && mark !== label),
+    namesSteps,
+  ],
 };
 
+/** Whether the judges of some of these runs say where a proof goes wrong. */
+export function namesSteps(runs: Run[]) {
+  return runs.some((run) => run.verdict === "first-error-step");
+}
+
+/** Whether the judges of some of these runs give grades. */
+export function givesGrades(runs: Run[]) {
+  return runs.some((run) => run.verdict === "grade");
+}
+
+/** The choices that make sense for the runs of this page, with their labels. */
+export const offered = (choices: Choices) =>
+  Object.entries(choices)
+    .filter(([, [, , fits]]) => !fits || fits(head.runs))
+    .map(([value, [label]]): [string, string] => [value, label]);
+
+/* A rejection that names no step is at odds with an acceptance, not with another rejection. */
+function differ(runs: Marks[]): boolean {
+  const said = new Set(runs.flatMap(([, , marks]) => marks.filter(valid)));
+  const places = [...said].filter((mark) => mark >= 0).length;
+  return said.size - (said.has(UNLOCATED) && places ? 1 : 0) > 1;
+}
+
+const differentGrades = (runs: Marks[]) =>
+  new Set(runs.flatMap(([, , , grades]) => grades ?? []).filter((grade) => grade !== null)).size > 1;
+
 function judged(differs: (mark: number, label: number) => boolean): Choice[1] {
-  return ({ label }, runs) =>
-    label !== null && some(runs, (mark) => (mark === ACCEPTS || rejects(mark)) && differs(mark, label));
+  return ({ label }, runs) => label !== null && some(runs, (mark) => valid(mark) && differs(mark, label));
 }
 
 export const NO_FILTER = { show: "", reason: "", human: "", run: "", domain: "", subject: "", text: "" };

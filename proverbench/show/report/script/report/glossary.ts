@@ -1,17 +1,17 @@
 /* The words of this page, for a reader who has nothing else. */
-import type { Metric } from "./model";
+import type { Metric, Run } from "./model";
 import { explain, h } from "./shell";
 import { head } from "./state";
 import { metric as known } from "./words";
 
-const TERMS: [term: string, means: string][] = [
+type Term = [term: string, means: string];
+
+const TERMS: Term[] = [
   ["Problem", "A statement to be proved."],
   ["Policy", "The model that writes the proofs."],
   ["Sample", "One of the S proofs that the policy writes of a problem."],
-  ["Step", "A part of a proof, as its author cut it; steps are counted from 0."],
-  ["Judge, verifier", "The model that reads a proof and says at which step it first goes wrong, or that it does not."],
+  ["Step", "A part of a proof, as its author divided it; steps are counted from 0."],
   ["Judgment, repeat", "One answer of the judge; it is asked R times for each proof."],
-  ["Accepts", "The judge finds no error. A proof counts as accepted only if all R judgments are valid and accept."],
   [
     "Invalid",
     "A reply that could not be read as a verdict. It counts as no acceptance, and stays in every denominator.",
@@ -25,7 +25,7 @@ const TERMS: [term: string, means: string][] = [
   ["Split", 'A part of the problems, such as one collection; "all" is all of them.'],
   [
     "95 % interval",
-    "How far the score could move had other problems of the same kind been drawn: of 100 such intervals, about 95 hold the score of all such problems.",
+    "How precisely these problems measure the score on all problems of their kind: of 100 intervals made this way, about 95 contain that score.",
   ],
   [
     "Neutralised",
@@ -33,6 +33,25 @@ const TERMS: [term: string, means: string][] = [
   ],
   ["Labels", "What people said of a random draw of this run's proofs; they correct the judge's score."],
 ];
+
+const JUDGE = "Judge, verifier";
+const VERDICTS: Record<Run["verdict"], Term[]> = {
+  "first-error-step": [
+    [JUDGE, "The model that reads a proof and names the first step that is wrong, or finds none."],
+    ["Accepts", "The judge finds no error. A proof counts as accepted only if all R judgments are valid and accept."],
+  ],
+  grade: [
+    [JUDGE, "The model that reads a proof and gives it a grade."],
+    [
+      "Accepts",
+      "The grade is at least the one that the protocol accepts. A proof counts as accepted only if all R judgments are valid and accept.",
+    ],
+  ],
+  label: [
+    [JUDGE, "The model that reads a proof and accepts or rejects it as a whole."],
+    ["Accepts", "A proof counts as accepted only if all R judgments are valid and accept."],
+  ],
+};
 
 const LEVELS: Record<string, string> = {
   EXACT_MATCH: "The explanation names the error that people named, for the same reason. It earns full credit.",
@@ -62,15 +81,22 @@ export function metricView(name: string) {
   return found ? explain(found.label, ...definition(found)) : null;
 }
 
-const definition = ({ name, help, better, unit }: Metric) => [
+const definition = ({ name, help, better, unit, range: [low, high] }: Metric) => [
   help,
-  `${better === "higher" ? "Higher is better" : "Lower is better"}${unit === "share" ? "; a share, from 0 to 100 %" : ""}.`,
+  `${{ higher: "Higher is better", lower: "Lower is better", none: "0 is best" }[better ?? "none"]}; ${
+    unit === "share"
+      ? "a share, from 0 to 100 %"
+      : unit === "points"
+        ? "in points of people's scale"
+        : `a plain number, ${low === null ? "at most" : `from ${String(low).replace("-", "−")} to`} ${high}`
+  }.`,
   h("p", { class: "small" }, "In files and commands: ", h("code", null, name)),
 ];
 
 /** Everything that the page's words mean. */
 export function glossary() {
-  const terms = (rows: [string, string][]) =>
+  const verdicts = [...new Set(head.runs.map((run) => run.verdict))];
+  const terms = (rows: Term[]) =>
     h(
       "dl",
       { class: "terms" },
@@ -85,7 +111,7 @@ export function glossary() {
   const graded = head.runs.some((run) => run.meta);
   return [
     h("h3", null, "Words"),
-    terms(TERMS),
+    terms([...TERMS, ...verdicts.flatMap((verdict) => VERDICTS[verdict])]),
     h("h3", null, "Metrics"),
     terms(metrics.map((found) => [found.label, found.help])),
     reasons.length

@@ -1,8 +1,8 @@
 /* Scores with their intervals. */
 import type { Interval } from "./model";
-import { h, percent } from "./shell";
+import { h } from "./shell";
 import { head } from "./state";
-import { plural } from "./words";
+import { metric, plural } from "./words";
 
 type Maybe = Interval | null | undefined;
 interface Measured {
@@ -31,15 +31,27 @@ export function footnotes(intervals: Maybe[]): string[] {
   return [`${which} on fewer than ${head.little_evidence} problems with the rarer outcome`];
 }
 
-/** A score; pointing at it tells the exact fraction and how its interval was made. */
-export function score(value: number | null | undefined, interval: Maybe, fraction?: string) {
+/** A value of a metric in its short form, without the unit: 54.1 of a share, 3.33 of points, −0.028 of a number. */
+export function bare(name: string, value: number): string {
+  const unit = metric(name)?.unit ?? "share";
+  const shown = unit === "share" ? (100 * value).toFixed(1) : value.toFixed(unit === "points" ? 2 : 3);
+  return shown.replace("-", "−");
+}
+
+/** A value of a metric with its unit. */
+export function figure(name: string, value: number | null | undefined): string {
+  if (value === null || value === undefined) return "–";
+  const unit = { share: " %", points: " points", number: "" }[metric(name)?.unit ?? "share"];
+  return bare(name, value) + unit;
+}
+
+/** A score; pointing at it shows the exact fraction and how its interval was made. */
+export function score(name: string, value: number | null | undefined, interval: Maybe, fraction?: string) {
   return h(
     "span",
     { class: "score", title: [fraction, aboutInterval(interval)].filter(Boolean).join("; ") || null },
-    percent(value),
-    interval
-      ? h("span", { class: "ends" }, ` [${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]`)
-      : null,
+    figure(name, value),
+    interval ? h("span", { class: "ends" }, ` [${bare(name, interval.low)}, ${bare(name, interval.high)}]`) : null,
   );
 }
 

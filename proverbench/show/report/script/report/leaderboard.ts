@@ -1,7 +1,7 @@
 /* Several runs: leaderboards and paired differences. */
 import type { Column } from "../shell/table";
 import { costOf, costWords } from "./details";
-import { between, score } from "./intervals";
+import { bare, between, score } from "./intervals";
 import type { Comparison, Run, Task } from "./model";
 import { h, percent, table, visible } from "./shell";
 import { head, roleOf } from "./state";
@@ -112,6 +112,7 @@ function columns(task: Task, splits: string[], rank: ((run: Run) => Rank | undef
       value: (run) => run.splits[name]?.metrics?.[metric] ?? null,
       show: (run) =>
         score(
+          metric,
           run.splits[name]?.metrics?.[metric],
           run.splits[name]?.intervals?.[metric],
           run.splits[name]?.fractions[metric],
@@ -196,14 +197,15 @@ function differences(comparison: Comparison) {
         key: "difference",
         label: "Difference",
         numeric: true,
-        show: (row) => `${row.difference > 0 ? "+" : ""}${(100 * row.difference).toFixed(1)}`,
+        show: (row) => `${row.difference > 0 ? "+" : ""}${bare(row.metric, row.difference)}`,
       },
       {
         key: "interval",
         label: "Interval",
         numeric: true,
         value: (row) => row.interval?.low,
-        show: (row) => (row.interval ? between(row.interval) : "–"),
+        show: (row) =>
+          row.interval ? `${bare(row.metric, row.interval.low)} to ${bare(row.metric, row.interval.high)}` : "–",
       },
       {
         key: "p_holm",

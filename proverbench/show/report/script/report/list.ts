@@ -1,5 +1,16 @@
 /* The list of proofs beside the one that is read. Only the rows in sight exist. */
-import { HUMAN, NO_FILTER, SHOWN, filter, listAddress, matches, searchTexts, searching, type Filter } from "./filters";
+import {
+  HUMAN,
+  NO_FILTER,
+  SHOWN,
+  filter,
+  listAddress,
+  matches,
+  offered,
+  searchTexts,
+  searching,
+  type Filter,
+} from "./filters";
 import { strip, UNLOCATED } from "./marks";
 import type { Item } from "./model";
 import { announce, h, number, text } from "./shell";
@@ -97,8 +108,8 @@ function filterForm(search: HTMLElement) {
           "Ids and openings are searched in all parts; whole texts only in the part that is open.",
         )
       : null,
-    pick("show", named(SHOWN), "Which proofs"),
-    pick("human", labelled ? named(HUMAN) : [], "Human verdict"),
+    pick("show", offered(SHOWN), "Which proofs"),
+    pick("human", labelled ? offered(HUMAN) : [], "Human verdict"),
     pick(
       "reason",
       anyOf("Any reason", invalid, (reason) => `Invalid: ${reason}`, 1),
@@ -127,9 +138,6 @@ function pick(name: keyof Filter, options: Option[], title: string) {
   parts.selects.set(name, select);
   return select;
 }
-
-const named = (choices: Record<string, [string, unknown]>): Option[] =>
-  Object.entries(choices).map(([value, [label]]) => [value, label]);
 
 const distinct = (values: string[]) => [...new Set(values)].filter((value) => value !== "").sort();
 

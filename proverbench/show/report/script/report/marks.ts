@@ -15,7 +15,9 @@ export const INVALID_FROM = -10;
 /** Wrong, and no step was named: a human's label, or a judgment that rejects. */
 export const UNLOCATED = -3;
 
+export const accepts = (mark: number) => mark === ACCEPTS;
 export const rejects = (mark: number) => mark >= 0 || mark === UNLOCATED;
+export const valid = (mark: number) => accepts(mark) || rejects(mark);
 
 export const kind = (mark: number): Kind =>
   mark === ACCEPTS ? "accept" : rejects(mark) ? "reject" : mark === MISSING ? "missing" : "invalid";

@@ -104,6 +104,8 @@ export interface Run {
   complete: boolean;
   run_id: string;
   protocol: string;
+  /** What a judgment says under it. */
+  verdict: "first-error-step" | "grade" | "label";
   scored_by: string;
   tool: string | null;
   imported: { evaluator_version: string | null; run_id: string | null; code_sha256: string | null } | null;
@@ -131,6 +133,8 @@ export interface Run {
   missing: Record<string, number>;
   closed_unanswered: number;
   warnings: string[];
+  /** What was lost of the run's replies, a sentence each; its owner accepted the loss. */
+  losses?: string[];
   splits: Record<string, Split>;
 }
 
@@ -195,8 +199,11 @@ export interface Metric {
   /** The label in a column, as short as it can be. */
   heading: string;
   help: string;
-  unit: "share" | "points";
-  better: "higher" | "lower";
+  unit: "share" | "points" | "number";
+  /** Smallest and largest possible value; null where there is no end. */
+  range: [low: number | null, high: number | null];
+  /** Null where neither is, as of a bias. */
+  better: "higher" | "lower" | null;
   /** Place among the headlines of its benchmark, from 1. */
   headline: number | null;
 }

@@ -91,7 +91,7 @@ export function glance(run: Run) {
     h("div", { class: "cards wide" }, validityCards(run)),
     saysView(run),
     readCard(run),
-    run.warnings.length || run.closed_unanswered ? notes(run) : null,
+    run.warnings.length || run.losses?.length || run.closed_unanswered ? notes(run) : null,
     metricsTable(run, splits),
   );
 }
@@ -115,7 +115,7 @@ export function unfinished(run: Run) {
 }
 
 export function notes(run: Run) {
-  const sentences = [...run.warnings];
+  const sentences = [...(run.losses ?? []).map((loss) => `Saved replies were lost: ${loss}`), ...run.warnings];
   if (run.closed_unanswered)
     sentences.unshift(`${plural(run.closed_unanswered, "unanswered call")} closed as zero credit (--final)`);
   return h(

@@ -1,5 +1,5 @@
 /* "What does this say?": three sentences, made from the numbers of a run. */
-import { between } from "./intervals";
+import { bare } from "./intervals";
 import type { Run, Split } from "./model";
 import { h, number, percent } from "./shell";
 import { roleOf } from "./state";
@@ -36,29 +36,31 @@ function written(run: Run, value: number): string {
 function judged(run: Run, { metrics }: Split): string {
   const right = percent(metrics?.rough_tpr);
   const wrong = percent(metrics?.rough_tnr);
-  return `${roleOf(run, "verifier")} judged ${plural(run.rows, "proof")} that people have checked: it let ${right} of the right ones through, and turned ${wrong} of the wrong ones away.`;
+  return `${roleOf(run, "verifier")} judged ${plural(run.rows, "proof")} that people have checked: it accepted ${right} of the correct ones and rejected ${wrong} of the incorrect ones.`;
 }
 
 function doubt({ intervals }: Split, name: string): string {
   const interval = intervals[name];
   if (!interval)
-    return "With so few problems nothing can be said of how far another choice of problems would move this.";
+    return "There are too few problems to say how precisely this measures the score on all problems of their kind.";
   const width = interval.high - interval.low;
+  const ends = [bare(name, interval.low), bare(name, interval.high)];
   const known = width > 0.2 ? "only roughly" : width > 0.08 ? "fairly well" : "well";
-  return `Had other problems of the same kind been drawn, the score would most likely be between ${between(interval)} %: it is known ${known}${interval.n ? `, from ${plural(interval.n, "problem")}` : ""}.`;
+  const from = interval.n ? `, from ${plural(interval.n, "problem")}` : "";
+  return `The 95 % interval, ${ends[0]} to ${ends[1]} %, says how precisely these problems measure the score on all problems of their kind: it is known ${known}${from}.`;
 }
 
 function caution(run: Run, split: Split): string {
   const lost = Object.values(run.invalid.verifier ?? {}).reduce((sum, times) => sum + times, 0);
-  const invalid = lost ? ` ${number(lost)} of its judgments could not be read, and count as no acceptance.` : "";
+  const invalid = lost ? ` ${number(lost)} of its judgments could not be read, and do not count as acceptance.` : "";
   if (run.task === "prover")
-    return `This is what the judge accepts, which is not the same as what is right: unless people have labelled some of these proofs, the judge's own errors are in the score.${invalid}`;
+    return `The score counts what the judge accepts, not what is right, so it includes the judge's errors; \`proverbench correct\` estimates the share that is right, from proofs that people have labelled.${invalid}`;
   const { rough_tpr: tpr, rough_tnr: tnr } = split.metrics ?? {};
   const leans =
     typeof tpr === "number" && typeof tnr === "number" && Math.abs(tpr - tnr) > 0.1
       ? tpr > tnr
-        ? "It is lenient: it rather lets wrong proofs through than turns right ones away."
-        : "It is strict: it rather turns right proofs away than lets wrong ones through."
-      : "It errs about as often one way as the other.";
+        ? "It is lenient: it accepts incorrect proofs more often than it rejects correct ones."
+        : "It is strict: it rejects correct proofs more often than it accepts incorrect ones."
+      : "It errs about as often in one direction as in the other.";
   return `${leans}${invalid}`;
 }

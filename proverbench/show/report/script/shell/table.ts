@@ -7,7 +7,7 @@ export interface Column<R> {
   title?: string;
   numeric?: boolean;
   show?(row: R): Child;
-  /** What to sort by; the row's own value where it says nothing. */
+  /** What to sort by, and to show unless `show` does; by default the row's field called `key`. */
   value?(row: R): unknown;
 }
 
@@ -21,6 +21,9 @@ interface Table<R> {
 }
 
 const own = (row: object, key: string) => (row as Record<string, any>)[key];
+const valueOf = <R extends object>(column: Column<R>, row: R) =>
+  column.value ? column.value(row) : own(row, column.key);
+const shown = (value: any): Child => value ?? "–";
 
 export function table<R extends object>(wanted: Table<R>): HTMLElement {
   const { caption, columns, rows, sort = null, sortable = true, className = "" } = wanted;
@@ -42,8 +45,7 @@ export function table<R extends object>(wanted: Table<R>): HTMLElement {
         ? head.setAttribute("aria-sort", down ? "descending" : "ascending")
         : head.removeAttribute("aria-sort"),
     );
-    const value = (row: R) => (column.value ? column.value(row) : own(row, column.key));
-    fill([...rows].sort((one, other) => compare(value(one), value(other), down)));
+    fill([...rows].sort((one, other) => compare(valueOf(column, one), valueOf(column, other), down)));
   }
   fill(rows);
   const start = sort && columns.find((column) => column.key === sort.key);
@@ -65,7 +67,7 @@ function line<R extends object>(columns: Column<R>[], row: R) {
     "tr",
     { class: own(row, "className") },
     columns.map((column, at) => {
-      const content = column.show ? column.show(row) : (own(row, column.key) ?? "–");
+      const content = column.show ? column.show(row) : shown(valueOf(column, row));
       const kind = column.numeric ? "number" : null;
       return at === 0 ? h("th", { class: kind, scope: "row" }, content) : h("td", { class: kind }, content);
     }),
