@@ -123,7 +123,10 @@ class CallsReader:
         """What :meth:`call_at` read last, and its offset."""
         self._next = -1
         """Offset behind the latest line that it read."""
-        self._lost: set[int] = set()
+        self._unusable: set[int] = set()
+        """Lines that cannot be used, from 1, as far as they were looked at."""
+        self._lost: frozenset[int] = frozenset()
+        """Of these, those whose loss somebody accepted."""
         self._examined = 0
         """Where the first line begins that was not looked at."""
         try:
@@ -256,7 +259,7 @@ class CallsReader:
     @property
     def lost(self) -> list[int]:
         """Lines that cannot be used, from 1, as far as they were looked at."""
-        return sorted(self._lost)
+        return sorted(self._unusable)
 
     def _examine(self, checker: Checker, start: int, take_in: Callable[[int, bytes], object]) -> None:
         """Look at lines, and take in those that can be used.
@@ -276,7 +279,7 @@ class CallsReader:
                     checker.refuse(f"is not a line of a run's calls ({exc})")
                     usable = False
             if not usable:
-                self._lost.add(checker.lines)
+                self._unusable.add(checker.lines)
             if len(checker.faults) > known:
                 known = len(checker.faults)
                 named[checker.lines] = call_named_in(raw)
@@ -288,6 +291,7 @@ class CallsReader:
             raise self._damaged(
                 [f"{self.path}:{fault.line}{named.get(fault.line, '')} {fault.what}" for fault in faults]
             )
+        self._lost = frozenset(self._unusable)
 
     def kept(self) -> SealFile | None:
         """What seal.json says; None where there is none.
