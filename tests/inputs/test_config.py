@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from proverbench.errors import ConfigError
 from proverbench.inputs.config import Config, RoleConfig, check_environment
 from proverbench.inputs.config_file import load_config
+from proverbench.inputs.study import load_study
 from proverbench.records import RoleIdentity
 from tests.support import grows_too_fast
 
@@ -44,7 +45,11 @@ def verifier(text: str) -> str:
     return VERIFIER + text
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "configs").iterdir()), ids=lambda path: str(path.name))
+CONFIGS = sorted(path for path in (ROOT / "configs").iterdir() if path.name != "study.toml")
+"""A study's file is read by inputs/study.py and has its own tests."""
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: str(path.name))
 def test_every_shipped_config_loads(path: Path) -> None:
     config = load_config(path)
     if path.name == "compression.toml":
@@ -53,6 +58,12 @@ def test_every_shipped_config_loads(path: Path) -> None:
     config.require(["verifier"])
     if path.name != "replay.toml":
         config.require(["policy", "verifier", "meta"])
+
+
+def test_the_shipped_study_loads() -> None:
+    study = load_study(ROOT / "configs" / "study.toml")
+    assert study.policies
+    assert study.judges
 
 
 @pytest.mark.shared

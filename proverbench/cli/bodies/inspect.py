@@ -60,7 +60,8 @@ def _show_study(study: Path, proof: str | None, *, asks: bool, as_json: bool) ->
     """The matrix of a study; proofs are looked at in one of its runs."""
     if proof is not None or asks:
         raise ConfigError(
-            f"{study} is a study: `proverbench inspect {study}` shows its matrix; filters, proofs and calls are those "
+            f"{study} is a study: `proverbench inspect {shlex.quote(str(study))}` shows its matrix; "
+            "filters, proofs and calls are those "
             f"of one of its runs, in {study / RUNS}"
         )
     show_study(study, as_json=as_json)
