@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from proverbench.benchmark import benchmark_of
 from proverbench.metrics.arrays import META_UNITS, JudgmentArrays
 from proverbench.metrics.metric import Metric, itself
 from proverbench.metrics.registry import metrics_of
@@ -241,7 +242,7 @@ def published_rates(arrays: JudgmentArrays, *, meta: bool = False, best_case: bo
 
 def sample_values(arrays: JudgmentArrays, metric: Metric) -> Floats | None:
     """A ProverBench metric of each sample alone, shape (C, S), each in [0, 1]; None if it is no mean over proofs."""
-    if arrays.task != "prover" or len(metric.rates) != 1 or metric.rates[0].best_proof:
+    if not benchmark_of(arrays.task).samples or len(metric.rates) != 1 or metric.rates[0].best_proof:
         return None
     rate = metric.rates[0]
     values = np.zeros((len(arrays.problems), arrays.samples))

@@ -158,7 +158,8 @@ def test_paired_differences_are_tested_by_declaration() -> None:
     page = build_page([a_run("good", [1] * 40, queries=queries), a_run("bad", [4] * 40, queries=queries)])
     pair = next(pair for pair in page["boards"][0]["pairs"] if pair["metric"] == "MRR")
     assert pair["difference"] == 0.75
-    assert (pair["interval"]["low"], pair["interval"]["high"]) == (0.75, 0.75)
+    # Alike on all forty declarations, and still not known to be so on others: the core never gives zero width.
+    assert 0.6 < pair["interval"]["low"] < 0.75 < pair["interval"]["high"] < 0.85
     assert pair["shown"]
     assert pair["verdict"] == "good is higher"
     recall = next(pair for pair in page["boards"][0]["pairs"] if pair["metric"] == "R@10")

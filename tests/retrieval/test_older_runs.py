@@ -11,10 +11,10 @@ from collections import Counter
 from pathlib import Path
 
 import msgspec
-from proverbench.retrieval.shipped import shipped_data
 
 from proverbench.retrieval.folder import RetrievalRun, as_first_written, queries_bytes, run_id_of
 from proverbench.retrieval.records import RunManifest
+from proverbench.shipped import shipped
 from tests.retrieval.support import Answer, Seen, serve
 from tests.support import ROOT, wait_for
 
@@ -85,7 +85,7 @@ def test_killed_while_it_embeds_only_what_was_in_flight_is_asked_again(tmp_path:
         going_on.set()
         done = run("run", "--resume", "r", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-    documents = len((shipped_data() / "corpus.jsonl").read_text(encoding="utf-8").splitlines())
+    documents = len(shipped("data/retrieval/corpus.jsonl").read_text(encoding="utf-8").splitlines())
     assert len(asked) >= documents
     twice = [text for text, times in asked.items() if times > 1]
     assert 0 < len(twice) <= 2 * 4, "at most two batches of four were under way"

@@ -29,7 +29,8 @@ def runs(tmp_path_factory) -> Path:
     for name in ("is_correct", "first_error_step"):
         labelled[1].pop(name, None)
     write_rows(folder / "v.jsonl", labelled)
-    (folder / "judge.txt").write_text("Judge.\n{problem}\n{human_solution}\n{solution}\n")
+    asked = "Judge: <assessment> <errors> <first_error_step>."
+    (folder / "judge.txt").write_text(asked + "\n{problem}\n{human_solution}\n{solution}\n")
 
     def run(command: str, name: str, data: str, *more: str) -> None:
         words = ("--data", str(folder / data), "--config", str(folder / "c.toml"), "--verifier-repeats", str(R))
