@@ -80,7 +80,7 @@ def command(
     \b
     The cheapest way to ±2 points:        proverbench plan runs/PILOT --precision 2
     To show a difference of 3 with 80 %:  proverbench plan runs/ONE runs/OTHER --difference 3
-    What do 200 dollars buy:              proverbench plan runs/PILOT --budget 200
+    What do 200 dollars buy:              proverbench plan runs/PILOT --budget 200 --proof-cost 0.1 --judgment-cost 0.02
     And with 100 proofs labelled:         proverbench plan runs/PILOT --labels 100
     No pilot yet:                         proverbench plan --share 0.4 --icc 0.5
     """
