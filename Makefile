@@ -52,10 +52,10 @@ demo: libgomp $(VENV)/installed
 	@$(BIN)/python -m proverbench.endpoints.embedded
 	@echo; echo "== ProverBench: three problems, two proofs each, two judgments a proof =="
 	$(BIN)/proverbench run --data data/proverbench.jsonl --config configs/embedded.toml \
-		--limit 3 --samples 2 --verifier-repeats 2
+		--limit 3 --samples 2 --verifier-repeats 2 --again
 	@echo; echo "== VerifierBench: four annotated proofs, two judgments each, explanations graded by a third role =="
 	$(BIN)/verifierbench --data data/verifierbench.jsonl --config configs/embedded.toml \
-		--limit 4 --verifier-repeats 2 --meta
+		--limit 4 --verifier-repeats 2 --meta --again
 	@echo; echo "This model is far too small to prove or judge anything; the scores only show that everything works."
 
 .PHONY: study
