@@ -65,7 +65,7 @@ SEARCHES_LATER = 2
 """So often where the submission is older than :data:`SETTLED`."""
 SETTLED = timedelta(hours=1)
 LOOKS_AGAIN = 7
-"""Looks, over about four minutes, that a batch is given that is not known yet, or over without all of its results."""
+"""Looks, over about two minutes, that a batch is given that is not known yet, or over without all of its results."""
 
 _TOLD_AFTER = 2
 """Failures in a row after which the user is told what is waited for."""

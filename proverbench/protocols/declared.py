@@ -19,6 +19,7 @@ from proverbench.protocols.basic_v1 import BASIC_V1, answer_text
 from proverbench.protocols.elements import elements, json_objects
 from proverbench.protocols.grading import SHARED, plain_layout
 from proverbench.protocols.protocol import Protocol, Slots, VerdictType
+from proverbench.protocols.registry import known_protocol
 from proverbench.records import Verdict
 
 REASONS: dict[str, str] = {
@@ -31,7 +32,6 @@ REASONS: dict[str, str] = {
 }
 """The reason codes of declared protocols beyond those that all share, and what they mean."""
 
-SHIPPED = ("basic-v1", "grade-0-7", "score-3", "process-v1")
 _NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d++)?+|\.\d++)")
 _MOST_DIGITS = 4300
 _PATH_PART = re.compile(r"([^.\[\]]+)|\[(\d{1,9})\]")
@@ -296,7 +296,7 @@ def _at(decoded: object, path: str) -> object:
 
 def _faults(declared: Declared) -> Iterator[str]:
     """What the single fields do not show."""
-    if declared.name in SHIPPED:
+    if known_protocol(declared.name) is not None:
         yield f"protocol.name: {declared.name!r} is the name of a shipped protocol; choose another"
     yield from _find_faults(declared.find)
     if declared.verdict == "grade":
