@@ -15,9 +15,13 @@ from proverbench.errors import UserInputError
 from proverbench.people.book import LabelBook
 from proverbench.people.draw import is_judged
 from proverbench.people.sheet import drawn_of, rows
+from proverbench.run.disk import fitting_name
 from proverbench.run.saved import open_runs
 from proverbench.show.report.labelling import make_label_server
 from proverbench.show.report.serve import Followed
+
+_LONGEST_NAME = 90
+"""Bytes of the name of a run, or of an annotator, in the name of a file."""
 
 
 def label(
@@ -74,7 +78,7 @@ def _login() -> str:
 
 
 def _safe(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "run"
+    return fitting_name(re.sub(r"[^\w.-]+", "-", name).strip("-.") or "run", _LONGEST_NAME)
 
 
 def _say_how_far(book: LabelBook, run: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from proverbench.run.disk import disk
+from proverbench.run.disk import disk, fitting_name
 from proverbench.run.extent import row_id
 from proverbench.run.provenance import provenance
 from proverbench.show.exports.export import Export, Request
@@ -36,7 +36,7 @@ def write(request: Request) -> Iterator[str]:
 
     (run,) = request.loaded.values()
     request.claim(request.output)
-    part = request.output.with_name(f".{request.output.name}.part.eval")
+    part = request.output.with_name(f".{fitting_name(request.output.name)}.part.eval")
     log = log_of(run)
     with disk(request.output):
         write_eval_log(log, str(part.absolute()), format="eval")
