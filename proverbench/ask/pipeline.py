@@ -220,7 +220,7 @@ class Pipeline:
 
     Args:
         session: The run, open for writing.
-        callers: Role → its endpoint; roles that share an endpoint share the caller.
+        callers: Role → its endpoint; roles that share an endpoint share the caller. A policy without one is not asked.
         on_answer: Told of every answer, and of every reply that was broken off, after it is saved, e.g. to add up its
             cost; may call :meth:`stop`.
         clients: The endpoints' batches. Also needed without ``batched`` where an earlier session left batches open,
@@ -466,7 +466,7 @@ class Pipeline:
         stages = self._stages = {
             role: _Stage(self, role, self._callers[role], self._batches.get(role), polite=self._shares(role, asked))
             for role in asked
-            if self._roles[role].kind != GIVEN
+            if self._roles[role].kind != GIVEN and role in self._callers
         }
         if "policy" in stages:
             proofs = sample_proofs(plan, ledger, lambda proof: self.job("policy", proof), stages["policy"])

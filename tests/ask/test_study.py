@@ -317,6 +317,27 @@ def cost_of(study: Path) -> float:
 
 
 class TestProofsThatExist:
+    def test_a_judge_is_added_without_the_keys_and_servers_of_the_policies(self, inputs, server, monkeypatch):
+        elsewhere = f'[endpoint.theirs]\nbase_url = "{server.base_url}"\napi_key_env = "POLICY_KEY"\n'
+        monkeypatch.setenv("POLICY_KEY", "sk-of-nobody")
+
+        def file_of(*judges: str, rows: int = 3) -> Path:
+            file = study_file(server.base_url, judges=judges, rows=rows, calibration=False, more=elsewhere)
+            policies, between, judged = file.read_text().partition("[judge.")
+            file.write_text(policies.replace('endpoint = "here"', 'endpoint = "theirs"') + between + judged)
+            return file
+
+        assert run_process("study", file_of("strict"), cwd=inputs).code == 0
+        monkeypatch.delenv("POLICY_KEY")
+        server.reset()
+        ended = run_process("study", file_of("strict", "mild"), cwd=inputs)
+        assert ended.code == 0, ended.err
+        assert {model for model, _, _ in asked(server)} == {"judge-mild"}
+        assert_each_asked_once(Path("studies/study"))
+        ended = run_process("study", file_of("strict", "mild", rows=4), cwd=inputs)
+        assert ended.code == 2
+        assert "POLICY_KEY" in ended.err
+
     def test_of_a_run_and_of_a_file(self, inputs, server):
         assert run_process("study", study_file(server.base_url, rows=3, calibration=False), cwd=inputs).code == 0
         server.reset()
