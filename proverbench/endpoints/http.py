@@ -1,6 +1,7 @@
 """What the kinds that speak HTTP share: send, tell success from failure, read a reply or a stream of it."""
 
 import asyncio
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -272,7 +273,7 @@ class HttpEndpoint:
                 reply = await self.read_stream(events, wire, heard)
                 return await self._in_turn(lambda: self.cleaned(reply))
             async with AsyncExitStack() as held:
-                raw = await self._bodies.whole(chunks, held)
+                raw = (await self._bodies.whole(chunks, held)).removeprefix(BOM_UTF8)
                 if raw.startswith((b"data:", b"event:", b": ")):  # a stream that does not say that it is one
                     return self.cleaned(await self.read_stream(iter_events(_once(raw)), wire, heard))
                 return await self._in_turn(lambda: self.cleaned(self.read_reply(raw, wire)))

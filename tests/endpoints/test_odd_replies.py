@@ -110,6 +110,17 @@ class TestAnswers:
         chunk = {"choices": [{"index": index, "delta": {"content": "yes"}, "finish_reason": "stop"}, None]}
         assert (await _asked(bench, Play(body=_events(chunk)), stream=True)).reply.text == "yes"
 
+    @PROTOCOLS
+    async def test_a_byte_order_mark_before_the_body(self, bench, protocol):
+        body = b"\xef\xbb\xbf" + json.dumps(WHOLE[protocol]).encode()
+        outcome = await _asked(bench, Play(body=body), protocol)
+        assert (outcome.reply.text, outcome.attempts) == ("yes", 1)
+
+    async def test_a_byte_order_mark_before_a_stream(self, bench):
+        chunk = {"choices": [{"delta": {"content": "yes"}, "finish_reason": "stop"}]}
+        outcome = await _asked(bench, Play(body="\ufeff" + _events(chunk)), stream=True)
+        assert (outcome.reply.text, outcome.attempts) == ("yes", 1)
+
     async def test_a_stream_that_does_not_say_that_it_is_one(self, bench):
         chunk = {"choices": [{"delta": {"content": "yes"}, "finish_reason": "stop"}]}
         assert (await _asked(bench, Play(body=_events(chunk)), stream=True)).reply.text == "yes"
