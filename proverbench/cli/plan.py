@@ -24,11 +24,25 @@ SHARE = click.FloatRange(0, 1)
 @click.option("--power", "wanted", type=click.FloatRange(0.05, 0.999), default=0.8, show_default=True, help="With it.")
 @click.option("--budget", type=click.FloatRange(min=0), metavar="USD", help="The most precise way to spend so much.")
 @click.option("--labels", type=click.IntRange(min=1), metavar="L", help="So many proofs are to be labelled by people.")
+@click.option(
+    "--labelled",
+    "label_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="People's labels of the pilot's proofs: how often the judge is right is taken from them.",
+)
 @click.option("--label-cost", type=click.FloatRange(min=0), default=0.0, help="Of a label, in US dollars.")
 @click.option("--proof-cost", type=click.FloatRange(min=0), help="Of writing a proof, in US dollars.")
 @click.option("--judgment-cost", type=click.FloatRange(min=0), help="Of a judgment, in US dollars.")
 @click.option("--problem-cost", type=click.FloatRange(min=0), default=0.0, help="Of a new problem. [default: none]")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.html",
+    help="Also write a page with plots: width and power against problems, samples, R, labels and cost.",
+)
 def command(**given: Any) -> int:
     """What problems, samples and money buy in ProverBench, before they are bought; calls nothing.
 
@@ -42,6 +56,7 @@ def command(**given: Any) -> int:
     What do 200 dollars buy:              proverbench plan runs/PILOT --budget 200 --proof-cost 0.1 --judgment-cost 0.02
     And with 100 proofs labelled:         proverbench plan runs/PILOT --labels 100
     No pilot yet:                         proverbench plan --share 0.4 --icc 0.5
+    All of it as plots:                   proverbench plan runs/PILOT -o plan.html
     """
     from proverbench.cli.bodies.plan import plan
 
