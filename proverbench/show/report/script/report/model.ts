@@ -47,6 +47,17 @@ export interface AgreementRow {
   left_out: number;
 }
 
+/** Of judges that give grades: every grade is a share of its own scale, whose best is `…_max` points. */
+export interface Grades {
+  judge_max: number;
+  accept_from: number;
+  /** null where people's scales differ, or they gave no grade. */
+  people_max: number | null;
+  distribution: { whose: "judge" | "people"; grade: number; count: number; share: number }[];
+  against_people: { people: number; judge: number; proofs: number }[];
+  calibration: { judge: number; people: number; interval: Interval | null; judgments: number }[];
+}
+
 export interface Plots {
   voting: VotingRow[];
   cost_unit: string | null;
@@ -55,6 +66,7 @@ export interface Plots {
   human_agreement?: AgreementRow[];
   pass_at_k?: { k: number; value: number | null; interval: Interval | null }[];
   confusion?: { annotated: string[]; reported: string[]; counts: number[][] };
+  grades?: Grades;
   threshold?: { k: number; value: number | null; majority: number; pessimistic: number };
 }
 

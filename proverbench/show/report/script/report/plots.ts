@@ -1,6 +1,7 @@
 /* The plots of a run. */
 import { agreementTable, breakdownPlot, confusionPlot } from "./breakdowns";
 import { costPlot, passPlot, repeatsPlot } from "./curves";
+import { gradePlots } from "./grades";
 import type { Run } from "./model";
 import { ratesPlot, votingPlot } from "./rates";
 import { h } from "./shell";
@@ -49,8 +50,15 @@ function figures(run: Run) {
     .filter(({ run: entry }) => together(run, entry) && entry.splits[chosen.split]?.plots);
   const shared = [repeatsPlot(drawn, run), costPlot(drawn), breakdownPlot(run, data)];
   return run.task === "prover"
-    ? [shared[0], passPlot(drawn, run), shared[1], shared[2], agreementTable(data)]
-    : [ratesPlot(drawn), votingPlot(run, data), ...shared, confusionPlot(run, data), agreementTable(data)];
+    ? [shared[0], passPlot(drawn, run), shared[1], ...gradePlots(run, data), shared[2], agreementTable(data)]
+    : [
+        ...gradePlots(run, data),
+        ratesPlot(drawn),
+        votingPlot(run, data),
+        ...shared,
+        confusionPlot(run, data),
+        agreementTable(data),
+      ];
 }
 
 function redraw() {
