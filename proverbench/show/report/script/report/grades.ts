@@ -2,9 +2,20 @@
 import type { Markish, ScaleOptions } from "@observablehq/plot";
 import { base, shares, tip } from "./drawing";
 import { footnotes, range } from "./intervals";
-import type { Grades, Plots, Run } from "./model";
+import type { Interval, Plots, Run } from "./model";
 import { chart, colour, percent, symbol } from "./shell";
 import { plural } from "./words";
+
+/** Of judges that give grades: every grade is a share of its own scale, whose best is `…_max` points. */
+export interface Grades {
+  judge_max: number;
+  accept_from: number;
+  /** null where people's scales differ, or they gave no grade. */
+  people_max: number | null;
+  distribution: { whose: "judge" | "people"; grade: number; count: number; share: number }[];
+  against_people: { people: number; judge: number; proofs: number }[];
+  calibration: { judge: number; people: number; interval: Interval | null; judgments: number }[];
+}
 
 const JUDGE = 0;
 const PEOPLE = 1;

@@ -1,5 +1,6 @@
 /* What the page is made from: the report's model, as proverbench/show/report/build.py writes it. */
 import type { RunCurve } from "../plan/model";
+import type { Grades } from "./grades";
 
 export type Task = "prover" | "verifier";
 
@@ -46,17 +47,6 @@ export interface AgreementRow {
   interval: Interval | null;
   n: number;
   left_out: number;
-}
-
-/** Of judges that give grades: every grade is a share of its own scale, whose best is `…_max` points. */
-export interface Grades {
-  judge_max: number;
-  accept_from: number;
-  /** null where people's scales differ, or they gave no grade. */
-  people_max: number | null;
-  distribution: { whose: "judge" | "people"; grade: number; count: number; share: number }[];
-  against_people: { people: number; judge: number; proofs: number }[];
-  calibration: { judge: number; people: number; interval: Interval | null; judgments: number }[];
 }
 
 export interface Plots {
