@@ -47,10 +47,11 @@ def test_every_plot_is_there_with_its_numbers_as_csv(opened, prover_page):
         "Was R = 8 needed? Pessimistic score against r",
         "pass@k: how much more attempts help",
         "Cost against score",
+        "What more problems or samples would buy",
         "By subject",
         "How far judgments agree",
     ]
-    expect(page.page.locator("figure.chart svg.plot")).to_have_count(4)
+    expect(page.page.locator("figure.chart svg.plot")).to_have_count(5)
     says = page.page.locator("figure.chart figcaption p").first.inner_text()
     assert re.search(r"One judgment alone would have given \d+\.\d %; all 8 give \d+\.\d %", says)
     assert "mattered" not in says
