@@ -31,7 +31,8 @@ from proverbench.ask.parts import (
 from proverbench.benchmark import benchmark_of
 from proverbench.errors import UserInputError
 from proverbench.inputs.config import Config
-from proverbench.inputs.data import Dataset, GivenProofs, load_given_proofs, load_problems, load_rows
+from proverbench.inputs.data import Dataset, load_problems, load_rows
+from proverbench.inputs.given import GivenProofs, load_given_proofs
 from proverbench.protocols.prompts import Template
 from proverbench.records import (
     GIVEN,
