@@ -48,9 +48,11 @@ from proverbench.records import (
     Row,
     Task,
 )
+from proverbench.run.inputs import encode_rows
 from proverbench.run.journal import now
+from proverbench.run.manifest import read_manifest
 from proverbench.run.session import Draft
-from proverbench.run.sources import SUMMARY, encode_rows, read_manifest
+from proverbench.run.sources import SUMMARY
 from proverbench.selection import parse_shard, shard_of
 
 Rows = Dataset[Problem] | Dataset[Proof]

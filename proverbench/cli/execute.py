@@ -20,8 +20,8 @@ from proverbench.inputs.prompt_set import PUBLISHED, prompt_set
 from proverbench.records import Role, Task
 from proverbench.run.going import in_flight_of, runs_going
 from proverbench.run.lock import RunLock
+from proverbench.run.manifest import MANIFEST
 from proverbench.run.session import refuse_taken
-from proverbench.run.sources import MANIFEST
 
 
 def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, Any]) -> int:
