@@ -12,8 +12,9 @@ from proverbench.records import CallKey, CallLine, Line, Manifest, ProofRecord, 
 from proverbench.run.derive import build_record, build_records
 from proverbench.run.disk import replacing, write_whole
 from proverbench.run.looks import Looks, looks_of
+from proverbench.run.manifest import pretty
 from proverbench.run.reading import render
-from proverbench.run.sources import SUMMARY, Sources, pretty
+from proverbench.run.sources import SUMMARY, Sources
 from proverbench.run.summarise import Scored, Summariser
 from proverbench.run.timing import timing
 
