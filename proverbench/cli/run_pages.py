@@ -41,6 +41,7 @@ from proverbench.records import (
 )
 from proverbench.run.extent import row_id
 from proverbench.run.folder import RunFolder
+from proverbench.run.looks import Looks, looks_in
 from proverbench.run.remarks import remarks, shown_metrics
 from proverbench.run.texts import exact_text
 from proverbench.run.timing import timing
@@ -130,7 +131,7 @@ def _number(name: str, value: float | int | None, scored: bool) -> str:
     return str(value) if isinstance(value, int) else f"{value:.3f}"
 
 
-def troubles(manifest: Manifest, summary: Summary, missing: Missing, columns: int) -> list[str]:
+def troubles(manifest: Manifest, summary: Summary, missing: Missing, looks: Looks, columns: int) -> list[str]:
     """What is missing, what is invalid, and what a reader should know before quoting a score."""
     lines: list[str] = []
     if missing.proofs:
@@ -147,7 +148,7 @@ def troubles(manifest: Manifest, summary: Summary, missing: Missing, columns: in
         if reasons:
             said = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
             lines += beside("invalid  ", f"{role}: {said}", columns)
-    for remark in remarks(manifest, summary):
+    for remark in remarks(manifest, summary, looks):
         lines += beside("note     ", remark, columns)
     return lines
 
@@ -155,11 +156,12 @@ def troubles(manifest: Manifest, summary: Summary, missing: Missing, columns: in
 def first_page(run: RunFolder, found: Overview, state: str, columns: int) -> str:
     """Scores, and what is missing or invalid."""
     scored = f"scored by {found.summary.scored_by}, protocol {found.summary.protocol}"
-    spent = used(found.summary.usage, timing(run.sources)["roles"])
+    times = timing(run.sources)
+    spent = used(found.summary.usage, times["roles"])
     parts = [
         [*head(run, state), scored, *([f"used {spent}"] if spent else [])],
         scores(found.summary, columns),
-        troubles(run.manifest, found.summary, found.missing, columns),
+        troubles(run.manifest, found.summary, found.missing, looks_in(times), columns),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
 

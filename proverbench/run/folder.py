@@ -1,6 +1,7 @@
 """A saved run, read: the one way for every command to look into a run's folder (docs/run-format.md)."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ from proverbench.protocols.prompts import prompt_sha256
 from proverbench.records import CallKey, CallLine, Line, Manifest, ProofRecord, Row, Summary
 from proverbench.run.derive import build_record, build_records
 from proverbench.run.disk import replacing, write_whole
+from proverbench.run.looks import Looks, looks_of
 from proverbench.run.manifest import pretty
 from proverbench.run.reading import render
 from proverbench.run.sources import SUMMARY, Sources
@@ -60,6 +62,11 @@ class RunFolder:
         """``LINES:HEAD`` of calls.jsonl, as `verify-run` prints it."""
         checker = self.sources.ledger.checker
         return f"{checker.lines}:{checker.place.head}"
+
+    @cached_property
+    def looks(self) -> Looks:
+        """How often it was looked at; reads calls.jsonl."""
+        return looks_of(self.sources)
 
     def records(self) -> Iterator[ProofRecord]:
         """Every expected record, in data order then sample; built as they are taken."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from proverbench.benchmark import benchmark_of
 from proverbench.records import GIVEN, Manifest, Role, Summary
+from proverbench.run.looks import Looks
 
 COLUMNS: dict[str, str] = {
     "benchmark": "string",
@@ -19,6 +20,7 @@ COLUMNS: dict[str, str] = {
     "reference_shown": "boolean",
     "neutralised": "boolean",
     "closed_unanswered": "Int64",
+    "look": "Int64",
     "data_sha256": "string",
     "run_id": "string",
     "seal": "string",
@@ -26,12 +28,13 @@ COLUMNS: dict[str, str] = {
 """Columns that name it in tables, and their types."""
 
 
-def provenance(manifest: Manifest, summary: Summary, *, seal: str | None = None) -> dict[str, Any]:
+def provenance(manifest: Manifest, summary: Summary, *, looks: Looks, seal: str | None = None) -> dict[str, Any]:
     """The values of :data:`COLUMNS` for a run; None where there is none, as of the policy of labelled proofs.
 
     Args:
         manifest: What was asked.
         summary: What came of it.
+        looks: How often it was looked at.
         seal: ``LINES:HEAD`` of the replies (docs/run-format.md, "Seals").
     """
     identity, extent = manifest.identity, manifest.extent
@@ -49,6 +52,7 @@ def provenance(manifest: Manifest, summary: Summary, *, seal: str | None = None)
         "reference_shown": identity.use_reference_solution,
         "neutralised": identity.neutralise,
         "closed_unanswered": summary.closed_unanswered,
+        "look": looks.number,
         "data_sha256": identity.data_sha256,
         "run_id": manifest.run_id,
         "seal": seal,

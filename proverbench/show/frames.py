@@ -19,6 +19,7 @@ from proverbench.records import CallLine, Extent, Judgment, Manifest, ProofRecor
 from proverbench.run.boards import Entry
 from proverbench.run.derive import UNANSWERED
 from proverbench.run.folder import RunFolder
+from proverbench.run.looks import Looks
 from proverbench.run.provenance import COLUMNS, provenance
 from proverbench.run.remarks import reasons_of
 from proverbench.run.summarise import Scored
@@ -181,7 +182,7 @@ class LoadedRun:
     @cached_property
     def scores(self) -> pd.DataFrame:
         """One row for each split and metric, with all that defends it; only complete splits have any."""
-        return _frame(SCORES, _scores(self.manifest, self.scored, self.folder.seal))
+        return _frame(SCORES, _scores(self.manifest, self.scored, self.folder.looks, self.folder.seal))
 
     @cached_property
     def proofs(self) -> pd.DataFrame:
@@ -236,8 +237,8 @@ def _frame(columns: Mapping[str, str], rows: Iterator[dict[str, Any]]) -> pd.Dat
     return pd.DataFrame(kept, dtype=object).astype(dict(columns))
 
 
-def _scores(manifest: Manifest, scored: Scored, seal: str) -> Iterator[dict[str, Any]]:
-    beside = provenance(manifest, scored.summary, seal=seal)
+def _scores(manifest: Manifest, scored: Scored, looks: Looks, seal: str) -> Iterator[dict[str, Any]]:
+    beside = provenance(manifest, scored.summary, looks=looks, seal=seal)
     for split, part in scored.summary.splits.items():
         if part.metrics is None:
             continue

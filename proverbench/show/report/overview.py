@@ -19,6 +19,7 @@ from proverbench.protocols.protocol import Protocol
 from proverbench.records import Manifest, ProofRecord, Summary, Task
 from proverbench.run.boards import Entry
 from proverbench.run.folder import RunFolder
+from proverbench.run.looks import looks_in
 from proverbench.run.remarks import reasons_of, remarks, shown_metrics
 from proverbench.run.timing import timing
 from proverbench.run.verify import accepted_losses
@@ -117,7 +118,7 @@ def overview(run: ShownRun) -> dict[str, Any]:
         "answered": run.answered,
         "missing": {role: count for role, count in run.missing.items() if count},
         "closed_unanswered": summary.closed_unanswered,
-        "warnings": remarks(manifest, summary),
+        "warnings": remarks(manifest, summary, looks_in(times)),
         "splits": {name: _split(run, name) for name in splits(run.folder.rows())},
     }
 
