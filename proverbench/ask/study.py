@@ -290,6 +290,12 @@ class Study:
         endpoints = {id(caller): caller.state for caller in self.callers.values()}
         return sum(sum(state.awaiting.values()) for state in endpoints.values())
 
+    @property
+    def judging(self) -> int:
+        """Of these, those to judges."""
+        endpoints = {id(caller): caller.state for caller in self.callers.values()}
+        return sum(state.awaiting.total() - state.awaiting["policy"] for state in endpoints.values())
+
     async def _close_endpoints(self) -> None:
         for writer in self._writers.values():
             await writer.aclose()

@@ -10,12 +10,15 @@ import click
 from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
 from proverbench.cli.streams import say
 from proverbench.errors import UserInputError
+from proverbench.run.disk import fitting_name
 
 if TYPE_CHECKING:
     from proverbench.people.book import LabelBook
 
 CHOOSE = 40
 """Labels of a draw without --choose: from 20 on they make a headline, 40 are an evening's work."""
+_LONGEST_NAME = 90
+"""Bytes of the name of a run, or of an annotator, in the name of a file."""
 
 
 @click.command(cls=HandlesErrors, name="label", context_settings={"help_option_names": ["-h", "--help"]})
@@ -110,7 +113,7 @@ def _login() -> str:
 
 
 def _safe(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "run"
+    return fitting_name(re.sub(r"[^\w.-]+", "-", name).strip("-.") or "run", _LONGEST_NAME)
 
 
 def _say_how_far(book: "LabelBook", run: Path) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from proverbench.run.boards import Boards
     from proverbench.show.frames import LoadedRun
 
-Option = Literal["tables", "splits", "metrics", "choose", "seed", "simple", "equal"]
+Option = Literal["tables", "splits", "metrics", "choose", "seed", "simple", "equal", "separator"]
 """Options of `proverbench export` that mean something to some formats only."""
 
 TABLES = ("scores", "proofs", "judgments", "calls")
@@ -50,6 +50,8 @@ class Request:
     """Whether the choice is one simple random draw instead of one stratified by what the judge said."""
     equal: bool = False
     """Whether it has as many proofs of each stratum."""
+    separator: str = ","
+    """Between the cells of CSV; with ``;`` numbers have a decimal comma, as where spreadsheets split there."""
 
     @cached_property
     def loaded(self) -> "dict[str, LoadedRun]":

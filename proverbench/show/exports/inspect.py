@@ -30,11 +30,11 @@ def write(request: Request) -> Iterator[str]:
     """
     from inspect_ai.log import write_eval_log
 
-    from proverbench.run.disk import disk
+    from proverbench.run.disk import disk, fitting_name
 
     (run,) = request.loaded.values()
     request.claim(request.output)
-    part = request.output.with_name(f".{request.output.name}.part.eval")
+    part = request.output.with_name(f".{fitting_name(request.output.name)}.part.eval")
     log = log_of(run)
     with disk(request.output):
         write_eval_log(log, str(part.absolute()), format="eval")
