@@ -163,7 +163,7 @@ def test_no_turn_of_a_large_text_does_much(opened, tmp_path, text):
     page.wait_for_function(SETTLED, timeout=120_000)
     turns = page.evaluate("turns")
     assert sum(turns) > 80
-    assert max(turns) < 200  # formulas and sections
+    assert max(turns) < 250  # formulas that are typeset, and a group of sections that are made
     assert page.locator(".prose").text_content().count(text[1]) >= text.count(text[1])  # nothing is lost
     lengths = page.evaluate("() => [...document.querySelectorAll('.section')].map((node) => node.textContent.length)")
     assert max(lengths) <= 3000
