@@ -48,6 +48,7 @@ from proverbench.records import (
     Task,
 )
 from proverbench.run.journal import now
+from proverbench.run.regular import read_regular
 from proverbench.run.session import Draft
 from proverbench.run.sources import SUMMARY, encode_rows, read_manifest
 from proverbench.selection import parse_shard, shard_of
@@ -113,7 +114,7 @@ def is_repeated(folder: Path, draft: Draft) -> bool:
     if manifest.run_id != draft.manifest.run_id or _addresses(manifest.operation) != _addresses(draft.operation):
         return False
     try:
-        summary = json.loads((folder / SUMMARY).read_bytes())
+        summary = json.loads(read_regular(folder / SUMMARY))
     except (OSError, ValueError):
         return False
     return isinstance(summary, dict) and summary.get("complete") is True

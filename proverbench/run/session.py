@@ -35,6 +35,7 @@ from proverbench.run.journal import Journal, now, write_lines
 from proverbench.run.lock import RunLock
 from proverbench.run.looks import size_of
 from proverbench.run.reading import open_calls
+from proverbench.run.regular import read_regular
 from proverbench.run.sources import (
     FORMAT_VERSION,
     INPUTS,
@@ -213,7 +214,7 @@ class Session:
         file = self.path / SUMMARY
         with disk(file):
             try:
-                says_complete = msgspec.json.decode(file.read_bytes(), type=_Completeness).complete
+                says_complete = msgspec.json.decode(read_regular(file), type=_Completeness).complete
             except FileNotFoundError:
                 return
             except msgspec.DecodeError:

@@ -36,7 +36,7 @@ from proverbench.records import (
 from proverbench.run.calls import CallsReader, Ledger
 from proverbench.run.disk import CALLS, disk
 from proverbench.run.extent import Plan
-from proverbench.run.regular import open_regular
+from proverbench.run.regular import open_regular, read_regular
 from proverbench.run.replies import ReplyReader
 
 MANIFEST = "manifest.json"
@@ -140,7 +140,7 @@ class Sources:
         if ledger.checker.unsealed < ledger.checker.lines or self.calls.kept() is not None:
             return
         try:
-            summary = msgspec.json.decode((self.path / SUMMARY).read_bytes(), type=_Counted)
+            summary = msgspec.json.decode(read_regular(self.path / SUMMARY), type=_Counted)
         except (OSError, msgspec.DecodeError):
             return  # nothing is known of what there was
         if summary.run_id != self.manifest.run_id:
