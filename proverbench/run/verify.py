@@ -12,8 +12,9 @@ import msgspec
 from proverbench.errors import ProverBenchError
 from proverbench.records import LossLine, ProofRecord
 from proverbench.run.folder import RECORDS, scored
+from proverbench.run.manifest import pretty
 from proverbench.run.regular import open_regular, read_regular
-from proverbench.run.sources import SUMMARY, Sources, pretty
+from proverbench.run.sources import SUMMARY, Sources
 from proverbench.version import __version__
 
 
