@@ -12,10 +12,11 @@ Scores = NDArray[np.floating]
 
 BLOCK_BYTES = 32 << 20
 """How large the block of scores may be that is held at once: larger ones leave the cache before they are looked at."""
-_MARGIN = 32
-"""How many near ties beyond k are carried along before they are told apart in double precision."""
-_AT_ONCE = 4096
-"""Vectors that are held in double precision at once."""
+_CARRIED = 4
+"""Up to so many times k candidates are carried along before near ties are told apart in double precision: nearly always
+once, at the end."""
+_AT_ONCE = 64
+"""Vectors that are held in double precision at once: so few stay in the cache."""
 _DENSE = 1 / 8
 """From this share of a block on, candidates are taken query by query, which needs no list of all of them."""
 
@@ -128,7 +129,7 @@ class _Best:
             which, columns = np.divmod(np.flatnonzero(may_enter), scores.shape[1])
             self._waiting.append((which, columns + start, scores[which, columns]))
             self._n_waiting += n_entering
-            if self._n_waiting >= len(self._rows) * (self._k + _MARGIN):
+            if self._n_waiting >= len(self._rows) * self._k:
                 self._merge()
 
     def in_order(self) -> tuple[Rows, Scores]:
@@ -165,7 +166,7 @@ class _Best:
         self._floor[query] = self._floor_of(scores)
         kept = scores >= self._floor[query]
         scores, rows = scores[kept], rows[kept]
-        if len(rows) > self._k + _MARGIN:
+        if len(rows) > _CARRIED * self._k:
             kept = np.isin(rows, self._cut(query, rows)[0])
             scores, rows = scores[kept], rows[kept]
         self._scores[query], self._rows[query] = scores, rows

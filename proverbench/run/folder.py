@@ -14,6 +14,7 @@ from proverbench.run.disk import replacing, write_whole
 from proverbench.run.looks import Looks, looks_of
 from proverbench.run.manifest import pretty
 from proverbench.run.reading import render
+from proverbench.run.regular import open_regular, read_regular
 from proverbench.run.sources import SUMMARY, Sources
 from proverbench.run.summarise import Scored, Summariser
 from proverbench.run.timing import timing
@@ -177,7 +178,7 @@ def update_derived(sources: Sources) -> Summary:
     encode = msgspec.json.Encoder().encode
     times = timing(sources)
     try:
-        with (sources.path / RECORDS).open("rb") as old:
+        with open(sources.path / RECORDS, "rb", opener=open_regular) as old:
             differs = False
 
             def compare(record: ProofRecord) -> None:
@@ -188,7 +189,7 @@ def update_derived(sources: Sources) -> Summary:
             summary = scored(sources, compare).summary
             differs = differs or old.read(1) != b""
         contents = {SUMMARY: summary, TIMING: times}
-        differs = differs or any((sources.path / name).read_bytes() != pretty(of) for name, of in contents.items())
+        differs = differs or any(read_regular(sources.path / name) != pretty(of) for name, of in contents.items())
     except OSError:
         differs = True  # missing, most likely; what else it may be, writing tells
     return write_derived(sources) if differs else summary

@@ -1,6 +1,7 @@
 """Whether a saved run is whole, and its figures follow from it: for whoever did not make it (docs/run-format.md)."""
 
 import hashlib
+import os
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from proverbench.errors import ProverBenchError
 from proverbench.records import LossLine, ProofRecord
 from proverbench.run.folder import RECORDS, scored
 from proverbench.run.manifest import pretty
+from proverbench.run.regular import open_regular, read_regular
 from proverbench.run.sources import SUMMARY, Sources
 from proverbench.version import __version__
 
@@ -82,7 +84,7 @@ def _verified(sources: Sources) -> Verified:
     faults = comparison.faults()
     derived = pretty(summary)
     file = path / SUMMARY
-    stored = file.read_bytes() if file.exists() else None
+    stored = read_regular(file) if file.exists() else None
     if stored is None:
         faults.append(f"{file} is missing; write it with: proverbench score {shlex.quote(str(path))}")
     elif stored != derived:
@@ -132,7 +134,7 @@ class _Comparison:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._stored = file.open("rb") if file.exists() else None
+        self._stored = os.fdopen(open_regular(file, os.O_RDONLY), "rb") if file.exists() else None
         self._encode: Callable[[object], bytes] = msgspec.json.Encoder().encode
         self._number = 0
         self._first: str | None = None

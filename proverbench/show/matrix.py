@@ -11,6 +11,7 @@ from proverbench.metrics.registry import headlines
 from proverbench.records import Manifest, Summary
 from proverbench.run.folder import TIMING, RunFolder
 from proverbench.run.manifest import read_manifest
+from proverbench.run.regular import read_regular
 from proverbench.run.sources import SUMMARY
 from proverbench.run.study import cells_of
 
@@ -153,7 +154,7 @@ def scored_run(path: Path) -> Scored:
 def _summary(path: Path, manifest: Manifest) -> Summary:
     """The one that is there, if it is this run's; else from the run's sources."""
     try:
-        summary = msgspec.json.decode((path / SUMMARY).read_bytes(), type=Summary)
+        summary = msgspec.json.decode(read_regular(path / SUMMARY), type=Summary)
     except (OSError, msgspec.DecodeError):
         summary = None
     if summary is not None and summary.run_id == manifest.run_id:
