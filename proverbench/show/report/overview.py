@@ -20,6 +20,7 @@ from proverbench.protocols.protocol import Protocol
 from proverbench.records import Manifest, ProofRecord, Summary, Task
 from proverbench.run.boards import Entry
 from proverbench.run.folder import RunFolder
+from proverbench.run.provenance import quote
 from proverbench.run.remarks import remarks
 from proverbench.run.timing import timing
 from proverbench.run.verify import accepted_losses
@@ -80,7 +81,7 @@ def overview(run: ShownRun) -> dict[str, Any]:
         "task": identity.task,
         "complete": summary.complete,
         "run_id": summary.run_id,
-        "seal": run.folder.seal,
+        "quote": quote(summary, run.folder.seal),
         "losses": accepted_losses(run.folder.sources),
         "protocol": summary.protocol,
         "verdict": run.protocol.verdict,
