@@ -6,9 +6,15 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from rich.console import Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
 from proverbench.ask.executors.base import HasState
 from proverbench.ask.progress import StageCount
 from proverbench.cli.streams import say
+from proverbench.cli.tables import PlainConsole
 from proverbench.records import Role
 
 if TYPE_CHECKING:
@@ -52,10 +58,6 @@ class Display:
 
     def __enter__(self) -> "Display":
         if sys.stderr.isatty():
-            from rich.live import Live
-
-            from proverbench.cli.tables import PlainConsole
-
             self._live = Live(
                 console=PlainConsole(stderr=True), get_renderable=self._table, refresh_per_second=4, transient=True
             )
@@ -132,10 +134,6 @@ class Display:
         return self._time_left.words(got, left, self.in_flight())
 
     def _table(self) -> "RenderableType":
-        from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
-
         table = Table(box=None, pad_edge=False)
         for name in ("", "answered", "of", "in flight", "limit", "valid", "unanswered"):
             table.add_column(name, justify="left" if not name else "right")

@@ -10,6 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.console import Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
 from proverbench.ask.study import DrivenRun, Study, StudyListener
 from proverbench.ask.study_plan import StudyPlan
 from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE
@@ -18,6 +23,7 @@ from proverbench.cli.progress import TimeLeft
 from proverbench.cli.session import failure_words, spare_collector
 from proverbench.cli.stop_signals import StopSignals
 from proverbench.cli.streams import say
+from proverbench.cli.tables import PlainConsole
 from proverbench.metrics.registry import headlines
 from proverbench.spending.money import Cost
 
@@ -51,10 +57,6 @@ class StudyDisplay(StudyListener):
         self._study, self._time_left = study, TimeLeft()
         self.say(f"study folder: {study.plan.folder}")
         if sys.stderr.isatty():
-            from rich.live import Live
-
-            from proverbench.cli.tables import PlainConsole
-
             self._live = Live(
                 console=PlainConsole(stderr=True), get_renderable=self._matrix, refresh_per_second=2, transient=True
             )
@@ -105,10 +107,6 @@ class StudyDisplay(StudyListener):
         return ", ".join(parts)
 
     def _matrix(self) -> "RenderableType":
-        from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
-
         assert self._study is not None
         runs = self._study.runs
         judges = list(dict.fromkeys(run.cell.judge for run in runs))

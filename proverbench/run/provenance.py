@@ -6,7 +6,7 @@ from typing import Any
 
 from proverbench.benchmark import benchmark_of
 from proverbench.records import GIVEN, Manifest, Role, Summary
-from proverbench.run.sources import pretty
+from proverbench.run.manifest import pretty
 from proverbench.version import __version__
 
 COLUMNS: dict[str, str] = {

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from msgspec import UNSET
 from msgspec.structs import asdict
 
-from proverbench.metrics.arrays import ArrayBuilder, JudgmentArrays
+from proverbench.metrics.array_building import ArrayBuilder
+from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.scores import scores, undefined
 from proverbench.metrics.uncertainty import split_uncertainty
 from proverbench.protocols.basic_v1 import END_OF_REASONING
@@ -142,6 +143,7 @@ class Summariser:
             repeats=plan.repeats,
             best_grade=protocol.max_grade if protocol.verdict == "grade" else None,
             paragraphs=protocol.name == "process-v1",
+            places=protocol.verdict == "first-error-step",
         )
         self._splits = {name: _Split() for name in splits(sources.rows)}
         self._invalid: dict[Role, Counter[str]] = {role: Counter() for role in ROLES}
@@ -230,7 +232,7 @@ class Summariser:
         if split.complete and seen.expected:
             chosen = arrays.split(name)
             split.metrics = scores(chosen, meta=plan.meta)
-            split.undefined = undefined(split.metrics) or UNSET
+            split.undefined = undefined(split.metrics, places=chosen.places) or UNSET
             split.intervals, split.bounds = split_uncertainty(chosen, meta=plan.meta, metrics=split.metrics)
         return split
 

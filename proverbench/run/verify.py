@@ -11,8 +11,9 @@ import msgspec
 from proverbench.errors import ProverBenchError
 from proverbench.records import ProofRecord
 from proverbench.run.folder import RECORDS, scored
+from proverbench.run.manifest import pretty
 from proverbench.run.provenance import quote
-from proverbench.run.sources import SUMMARY, Sources, pretty
+from proverbench.run.sources import SUMMARY, Sources
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,9 @@ import pytest
 from proverbench.errors import ProverBenchError
 from proverbench.run.disk import CALLS, SEAL
 from proverbench.run.folder import RECORDS, RunFolder, write_derived
-from proverbench.run.sources import INPUTS, MANIFEST, SUMMARY
+from proverbench.run.inputs import INPUTS
+from proverbench.run.manifest import MANIFEST
+from proverbench.run.sources import SUMMARY
 from proverbench.run.verify import verify_run
 from tests.run.made_runs import PROOF, call, make_run, problem, verdict
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from proverbench.run.disk import replacing
 from proverbench.show.exports.export import Export, Request
 from proverbench.show.exports.safe import looks_like_formula, rows_of, visible
 
@@ -33,7 +34,6 @@ def write_csv(frame: "pd.DataFrame", path: Path, separator: str = ",") -> None:
     Raises:
         JournalError: If the disk refuses it.
     """
-    from proverbench.run.disk import replacing
 
     def safe(value: object) -> object:
         if separator == ";" and isinstance(value, float):

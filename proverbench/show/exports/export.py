@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from proverbench.errors import UserInputError
+from proverbench.run.disk import disk
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,8 +136,6 @@ class Request:
             UserInputError: If a file exists and may not be replaced.
             JournalError: If the disk refuses a folder.
         """
-        from proverbench.run.disk import disk
-
         for run in self.loaded.values():  # nothing is made for a run that is none, or is damaged
             _ = run.folder.seal
         there = [str(path) for path in paths if path.exists()]
