@@ -1,11 +1,14 @@
 """What the figures of a run are figures of: what must stand beside them wherever they leave the tool. Pure."""
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 from proverbench.benchmark import benchmark_of
 from proverbench.records import GIVEN, Manifest, Role, Summary
 from proverbench.run.looks import Looks
+from proverbench.run.manifest import pretty
+from proverbench.version import __version__
 
 COLUMNS: dict[str, str] = {
     "benchmark": "string",
@@ -24,6 +27,7 @@ COLUMNS: dict[str, str] = {
     "data_sha256": "string",
     "run_id": "string",
     "seal": "string",
+    "quote": "string",
 }
 """Columns that name it in tables, and their types."""
 
@@ -56,7 +60,23 @@ def provenance(manifest: Manifest, summary: Summary, *, looks: Looks, seal: str 
         "data_sha256": identity.data_sha256,
         "run_id": manifest.run_id,
         "seal": seal,
+        "quote": None if seal is None else quote(summary, seal),
     }
+
+
+def quote(summary: Summary, seal: str, said: str = "") -> str:
+    """One line that a paper can quote, by which whoever has the run's folder can check a figure.
+
+    Args:
+        summary: What the figure is of.
+        seal: ``LINES:HEAD`` of the replies.
+        said: A word on what this version did with the run.
+    """
+    lines, _, head = seal.partition(":")
+    return (
+        f"proverbench {__version__} {said}run {summary.run_id[:16]}: {lines} lines, seal {head}, "
+        f"summary sha256 {hashlib.sha256(pretty(summary)).hexdigest()[:16]}"
+    )
 
 
 def provenance_words(manifest: Manifest) -> str:

@@ -10,12 +10,12 @@ from pathlib import Path
 import msgspec
 
 from proverbench.errors import ProverBenchError
-from proverbench.records import LossLine, ProofRecord
+from proverbench.records import ProofRecord
 from proverbench.run.folder import RECORDS, scored
 from proverbench.run.manifest import pretty
+from proverbench.run.provenance import quote
 from proverbench.run.regular import open_regular, read_regular
 from proverbench.run.sources import SUMMARY, Sources
-from proverbench.version import __version__
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,8 @@ class Verified:
     scored_by: str = ""
     """The version that wrote summary.json."""
     summary_sha256: str = ""
-
-    @property
-    def quote(self) -> str:
-        """One line that a paper can quote; who has the folder can check it."""
-        return (
-            f"proverbench {__version__} verified run {self.run_id[:16]}: {self.lines} lines, seal {self.head}, "
-            f"summary sha256 {self.summary_sha256[:16]}"
-        )
+    quote: str = ""
+    """One line that a paper can quote; who has the folder can check it."""
 
 
 def verify_run(path: Path) -> Verified:
@@ -106,6 +100,7 @@ def _verified(sources: Sources) -> Verified:
         notes=notes,
         scored_by=summary.scored_by,
         summary_sha256=hashlib.sha256(derived).hexdigest(),
+        quote=quote(summary, f"{checker.lines}:{checker.place.head}", "verified "),
     )
 
 
@@ -126,7 +121,7 @@ class _ScoredBy(msgspec.Struct):
 
 def accepted_losses(sources: Sources) -> list[str]:
     """What calls.jsonl has lost and somebody chose to go on without, in words; empty if nothing."""
-    return [fault for line in sources.calls.facts() if isinstance(line, LossLine) for fault in line.faults]
+    return [fault for line in sources.ledger.losses for fault in line.faults]
 
 
 class _Comparison:

@@ -110,7 +110,7 @@ class TestGrowth:
 
 
 @pytest.mark.torture
-@pytest.mark.parametrize("suite", ["startup", "throughput", "latency", "memory", "lag", "offline"])
+@pytest.mark.parametrize("suite", ["startup", "throughput", "latency", "memory", "lag", "offline", "seal"])
 def test_quick_mode_runs(suite):
     command = [sys.executable, "-m", "benchmarks", suite, "--quick", "--in-flight", "64"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

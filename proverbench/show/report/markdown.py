@@ -120,7 +120,8 @@ def _footnotes(run: Mapping[str, Any]) -> Iterator[str]:
         f"reference solution {'shown' if run['use_reference_solution'] else 'not shown'}; "
         f"neutralising {'on' if run['neutralise'] else 'off'}"
     )
-    yield f"- run `{run['run_id'][:16]}`, data SHA-256 `{run['data_sha256'][:16]}`, seal `{run['seal']}`"
+    yield f"- run `{run['run_id'][:16]}`, data SHA-256 `{run['data_sha256'][:16]}`"
+    yield f"- to quote, and to check with `proverbench verify-run`: `{run['quote']}`"
 
 
 def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:

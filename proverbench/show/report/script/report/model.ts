@@ -117,7 +117,8 @@ export interface Run {
   roles: Role[];
   data_sha256: string | null;
   /** Lines of calls.jsonl, and the head of their chain (docs/run-format.md). */
-  seal: string | null;
+  /** Run, seal and summary in one line, which `proverbench verify-run` checks. */
+  quote: string;
   proofs_sha256: string | null;
   use_reference_solution: boolean;
   neutralise: boolean;
