@@ -153,11 +153,16 @@ class LabelLine:
         """Whether the line holds no label: nothing was said yet, or it was taken back."""
         annotation = self.data.get("annotation")
         names = ("first_fatal_error_step", "recoverable_error_steps", "verdict")
-        return isinstance(annotation, dict) and all(annotation.get(name) is None for name in names)
+        unsaid = isinstance(annotation, dict) and all(annotation.get(name) is None for name in names)
+        return unsaid and self.data.get("grade") is None
 
-    def proof(self) -> tuple[Proof | None, list[str]]:
-        """The proof with its label, or every fault of the line."""
-        found = _proof(self.row)
+    def proof(self, correct_from: float | None = None) -> tuple[Proof | None, list[str]]:
+        """The proof with its label, or every fault of the line.
+
+        Args:
+            correct_from: Points from which a proof that was graded counts as correct.
+        """
+        found = _proof(self.row, correct_from)
         return found, self.row.faults
 
 
@@ -470,9 +475,13 @@ def _problem(row: _Row) -> Problem | None:
 def _proof(row: _Row, correct_from: float | None = None) -> Proof | None:
     fields = _common(row)
     steps = _steps(row, row.data.get("steps", _ABSENT))
+    before = len(row.faults)
     graded = read_grade(row)
+    annotation: Annotation | None
     if graded is not None and _names_no_label(row.data):
-        annotation: Annotation | None = _graded(row, graded_annotation(graded, correct_from))
+        annotation = _graded(row, graded_annotation(graded, correct_from))
+    elif len(row.faults) > before and _names_no_label(row.data):
+        annotation = None  # the grade was to be the label; that it is none is said
     else:
         annotation = _annotation(row, len(steps) if steps is not None else None)
     correct = first_error = None

@@ -41,7 +41,7 @@ def test_forty_by_keyboard_alone(opened, new_book, folder):  # noqa: F811
                 page.until(lambda before=before: page.page.url != before)
                 page.settled()
         assert "19 of 20 labelled, 1 undecided" in page.text(".panel .progress")
-        assert "The corrected score will be known to about ±" in page.text(".panel .progress")
+        assert "The corrected score is known to about ±" in page.text(".panel .progress")
     labels = read_labels(book.path, folder)
     assert list(labels.correct().values()) == [at % 2 == 0 for at in range(20) if at != 3]
     lines = [json.loads(line) for line in book.path.read_text(encoding="utf-8").splitlines()][20:]

@@ -14,7 +14,7 @@ from proverbench.cli.streams import say
 from proverbench.errors import UserInputError
 from proverbench.people.book import LabelBook
 from proverbench.people.draw import is_judged
-from proverbench.people.sheet import drawn_of, rows
+from proverbench.people.sheet import drawn_of, rows, scale_of
 from proverbench.run.disk import fitting_name
 from proverbench.run.saved import open_runs
 from proverbench.show.report.labelling import make_label_server
@@ -48,7 +48,7 @@ def label(
         raise UserInputError(f"{path} holds a draw of {count}, not of {choose}; leave --choose out, or give another -o")
     followed = Followed([run])
     try:
-        server = make_label_server(followed, port, book, opened.arrays)
+        server = make_label_server(followed, port, book, opened.arrays, scale_of(opened.folder))
     except OSError as exc:
         followed.close()
         book.close()
