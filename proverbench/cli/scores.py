@@ -14,9 +14,9 @@ from proverbench.metrics.registry import unit_note
 from proverbench.metrics.shown import split_footnotes
 from proverbench.records import SplitSummary, Summary
 from proverbench.run.folder import TIMING
+from proverbench.run.manifest import read_manifest
 from proverbench.run.provenance import provenance_words
 from proverbench.run.remarks import remarks, shown_metrics
-from proverbench.run.sources import read_manifest
 from proverbench.spending.money import used
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import UNSET
 
 from proverbench.errors import DataError
-from proverbench.inputs.data import LabelLine, label_lines
+from proverbench.inputs.label_lines import LabelLine, label_lines
 from proverbench.metrics.strata import Labelled
 from proverbench.people.draw import is_judged
 from proverbench.people.sheet import Scale, clean, scale_of
