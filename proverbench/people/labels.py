@@ -189,7 +189,7 @@ def _is_chance(value: Any) -> bool:
 
 def _faults_of_run(path: Path, lines: Sequence[LabelLine], run: RunFolder) -> list[str]:
     """What shows that the labels are of another run, or were edited where only labels may be."""
-    others = [line for line in lines if line.data.get("run_id") not in (None, run.manifest.run_id)]
+    others = [line for line in lines if not _is_of(line.data, run.manifest.run_id)]
     if others:
         count = f"{len(others)} of {len(lines)} lines are" if len(others) < len(lines) else "these are"
         where = f"{path}:{others[0].line}: field run_id: found {others[0].data['run_id']!r}"
@@ -205,6 +205,12 @@ def _faults_of_run(path: Path, lines: Sequence[LabelLine], run: RunFolder) -> li
         elif line.data.get("steps") != judged[key]:
             faults.append(f"{where} steps: found other steps than those of {key!r} in {run.path}")
     return faults + _faults_of_draw(path, lines)
+
+
+def _is_of(data: Mapping[str, Any], run_id: str) -> bool:
+    """Whether a line is of the run: drawn from it, or from another judge's run of the same proofs."""
+    serves = data.get("serves")
+    return data.get("run_id") in (None, run_id) or (isinstance(serves, list) and run_id in serves)
 
 
 def _faults_of_scale(path: Path, lines: Sequence[LabelLine], scale: Scale | None) -> list[str]:

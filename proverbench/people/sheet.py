@@ -67,8 +67,17 @@ def drawn_of(
         raise RunMismatchError(f"{run.path}: has {exc}") from exc
 
 
-def rows(run: RunFolder, drawn: Sequence[Drawn], *, annotator: str = "") -> Iterator[dict[str, Any]]:
-    """The rows of drawn proofs, in that order, the judge's verdicts not shown."""
+def rows(
+    run: RunFolder, drawn: Sequence[Drawn], *, annotator: str = "", serves: Sequence[str] = ()
+) -> Iterator[dict[str, Any]]:
+    """The rows of drawn proofs, in that order, the judge's verdicts not shown.
+
+    Args:
+        run: Whose proofs they are.
+        drawn: Which.
+        annotator: Who labels.
+        serves: Ids of other runs that judged the same proofs, as of a study's other judges.
+    """
     records = {record.key: record for record in run.records()}
     scale = scale_of(run)
     for key, stratum, size, probability in drawn:
@@ -92,6 +101,7 @@ def rows(run: RunFolder, drawn: Sequence[Drawn], *, annotator: str = "") -> Iter
                 else {"grade": None, "max_grade": scale.max, "annotation": dict(OPEN_GRADED)}
             ),
             "run_id": run.manifest.run_id,
+            **({"serves": list(serves)} if serves else {}),
             "annotator": annotator,
             "stratum": stratum,
             "stratum_size": size,

@@ -32,7 +32,7 @@ from proverbench.rehearse.plays import failure
 from proverbench.run import journal
 from proverbench.run.calls import CallsReader
 from proverbench.run.disk import CALLS
-from tests.support import problem_rows, proof_rows, write_config, write_rows
+from tests.support import HUNG_S, problem_rows, proof_rows, write_config, write_rows
 
 PROVER = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--samples", "2", "--verifier-repeats", "3")
 VERIFIER = ("verify", "--data", "proofs.jsonl", "--config", "config.toml", "--verifier-repeats", "2", "--meta")
@@ -455,7 +455,8 @@ batching.Batches.{name} = slow if inspect.iscoroutinefunction(inner) else plain
 from proverbench.cli import main
 main(sys.argv[1:], prog_name="proverbench")
 """
-        died = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, timeout=120, check=False)
+        command = [sys.executable, "-c", code, *arguments]
+        died = subprocess.run(command, capture_output=True, timeout=HUNG_S, check=False)
         assert died.returncode == -signal.SIGKILL, died.stderr
 
     @pytest.mark.parametrize(
@@ -588,7 +589,7 @@ class TestStopped:
                 if len(told) == 3:
                     all_told.set()
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(all_told.wait(), 20)
+                    await asyncio.wait_for(all_told.wait(), 120)
                 waited.append(len(told))
 
         server.script = play

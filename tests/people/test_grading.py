@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from proverbench.errors import DataError
 from proverbench.people.book import LabelBook
@@ -17,7 +18,6 @@ from proverbench.show.report.build import open_runs
 from proverbench.show.report.labelling import make_label_server
 from proverbench.show.report.write import write_report
 from tests.people.test_serve import served
-from tests.show.report.conftest import browser, opened  # noqa: F401 (fixtures)
 from tests.support import problem_rows, run_process, write_config, write_rows
 
 
@@ -64,7 +64,7 @@ def test_strata_are_those_of_acceptance(folder):
     assert {(proof.stratum, proof.stratum_size) for proof in drawn_of(folder, choose=12)} == {("none", 12), ("all", 4)}
 
 
-def test_grades_by_keyboard_to_the_corrected_score(opened, command, book, folder, graded):  # noqa: F811
+def test_grades_by_keyboard_to_the_corrected_score(opened, command, book, folder, graded):
     given = [7, 6, 5, 0, 3, 7, 2, 6, 1, 4, 7]
     with serving(book, graded) as origin:
         page = opened(f"{origin}/", "#/label")
@@ -73,18 +73,18 @@ def test_grades_by_keyboard_to_the_corrected_score(opened, command, book, folder
         assert "Counts as correct from 6 of 7." in page.text(".panel")
         assert page.page.get_by_text("7 points: all of it.").count() == 1
         assert page.page.locator("button.step-number").count() == 0
-        for grade in [*given, None]:
-            assert page.page.locator(".judgments").count() == 0
+        for at, grade in enumerate([*given, None]):
+            expect(page.page.get_by_role("heading", name=f"Proof {at + 1} of 12")).to_be_visible()
+            page.settled()
+            expect(page.page.locator(".judgments")).to_have_count(0)
             keys.press("u" if grade is None else str(grade))
             if grade is not None:
                 keys.press("Enter")
-            page.page.wait_for_selector(".judgments .big-strip")
+            expect(page.page.locator(".judgments .big-strip")).to_be_visible()
             if grade is not None:
-                before = page.page.url
                 keys.press("Enter")
-                page.until(lambda before=before: page.page.url != before)
-                page.settled()
-        assert "11 of 12 labelled, 1 undecided" in page.text(".panel .progress")
+        expect(page.page.locator(".panel .progress")).to_contain_text("11 of 12 labelled, 1 undecided")
+        page.leave()
     labels = read_labels(book.path, folder)
     assert list(labels.correct().values()) == [grade >= 6 for grade in given]
     assert [opinions[0].grade for opinions in labels.opinions.values()][:11] == given
@@ -100,21 +100,22 @@ def test_grades_by_keyboard_to_the_corrected_score(opened, command, book, folder
     ]
 
 
-def test_undo_buttons_and_a_grade_off_the_scale(opened, book, graded):  # noqa: F811
+def test_undo_buttons_and_a_grade_off_the_scale(opened, book, graded):
     with serving(book, graded) as origin:
         page = opened(f"{origin}/", "#/label")
         page.page.get_by_label("Grade, 0 to 7").fill("8")
         page.page.keyboard.press("Enter")
         page.page.get_by_role("button", name="5", exact=True).click()
         page.page.get_by_role("button", name="Save (Enter)").click()
-        page.page.wait_for_selector(".judgments")
+        expect(page.page.locator(".judgments")).to_be_visible()
         assert [state["grade"] for state in book.states().values() if state["labelled"]] == [5]
         page.page.keyboard.press("z")
-        page.until(lambda: page.page.locator(".judgments").count() == 0)
+        expect(page.page.locator(".judgments")).to_have_count(0)
+        page.leave()
     assert not any(state["labelled"] for state in book.states().values())
 
 
-def test_a_mailed_page_offers_grades(opened, graded, folder, tmp_path):  # noqa: F811
+def test_a_mailed_page_offers_grades(opened, graded, folder, tmp_path):
     with open_runs([graded]) as report:
         report.head["labelling"] = labelling(graded, 12)
         path = write_report(report, tmp_path / "page.html")
@@ -123,7 +124,7 @@ def test_a_mailed_page_offers_grades(opened, graded, folder, tmp_path):  # noqa:
     page.page.get_by_role("button", name="Begin").tap()
     page.page.get_by_role("button", name="7", exact=True).tap()
     page.page.get_by_role("button", name="Save (Enter)").tap()
-    page.page.wait_for_selector(".judgments")
+    expect(page.page.locator(".judgments")).to_be_visible()
     assert page.page.evaluate("document.documentElement.scrollWidth") <= 390
     with page.page.expect_download() as download:
         page.page.get_by_role("button", name="Download the labels").tap()

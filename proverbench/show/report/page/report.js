@@ -979,6 +979,7 @@
       )
     );
   }
+  var hiddenIn = (what, text2) => unseen(text2) ? h("p", { class: "callout warn" }, hidden(what, unseen(text2))) : null;
   function problemSheets(problem) {
     const { reference, answer, rubric } = problem;
     return [
@@ -987,19 +988,21 @@
         { class: "sheet" },
         h("h3", null, "Problem"),
         prose(problem.text),
-        unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null
+        hiddenIn("The problem", problem.text)
       ),
       rubric ? h(
         "details",
         { class: "sheet", ontoggle: once(() => settle(60)) },
         h("summary", null, h("h3", null, "Marking scheme")),
-        prose(rubric)
+        prose(rubric),
+        hiddenIn("The marking scheme", rubric)
       ) : null,
       reference || answer ? h(
         "details",
         { class: "sheet", ontoggle: once(() => settle(60)) },
         h("summary", null, h("h3", null, "Reference solution")),
         reference ? prose(reference) : null,
+        hiddenIn("The reference solution", reference ?? ""),
         answer ? h("p", { class: "small" }, "Answer: ", prose(answer, "span")) : null
       ) : null
     ];
@@ -1274,10 +1277,17 @@
       h("div", null, prose(content.replace(/^\s*\n/, "")))
     );
   }
-  function verdictsOf({ item, content, labelling }) {
-    const judged3 = content.proofs[item.place].runs.find((run) => run.run === labelling.run);
-    const marks = item.runs.find(([run]) => run === labelling.run);
-    return h("div", null, h("h3", { class: "now" }, "What the judge said"), runView(item, marks, judged3));
+  function verdictsOf({ item, content }) {
+    const judged3 = content.proofs[item.place].runs;
+    const said3 = item.runs.length > 1 ? "What the judges said" : "What the judge said";
+    const views = item.runs.map(
+      (marks) => runView(
+        item,
+        marks,
+        judged3.find((run) => run.run === marks[0])
+      )
+    );
+    return h("div", null, h("h3", { class: "now" }, said3), views);
   }
   function controls(on, state) {
     const done = isDone(state);

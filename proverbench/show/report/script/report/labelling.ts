@@ -166,10 +166,18 @@ function stepChoice(on: Desk, content: string, index: number) {
   );
 }
 
-function verdictsOf({ item, content, labelling }: Desk) {
-  const judged = content.proofs[item.place].runs.find((run) => run.run === labelling.run);
-  const marks = item.runs.find(([run]) => run === labelling.run)!;
-  return h("div", null, h("h3", { class: "now" }, "What the judge said"), runView(item, marks, judged));
+/* What every judge of this very proof said. */
+function verdictsOf({ item, content }: Desk) {
+  const judged = content.proofs[item.place].runs;
+  const said = item.runs.length > 1 ? "What the judges said" : "What the judge said";
+  const views = item.runs.map((marks) =>
+    runView(
+      item,
+      marks,
+      judged.find((run) => run.run === marks[0]),
+    ),
+  );
+  return h("div", null, h("h3", { class: "now" }, said), views);
 }
 
 // ------------------------------------------------------------ the controls
