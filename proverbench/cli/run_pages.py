@@ -45,9 +45,8 @@ from proverbench.run.looks import Looks, looks_in
 from proverbench.run.remarks import remarks, shown_metrics
 from proverbench.run.texts import exact_text
 from proverbench.run.timing import timing
-from proverbench.show.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
+from proverbench.show.browsing import Call, Disagreement, Entry, Missing, Overview, hidden_texts, judgment_words
 from proverbench.spending.money import used
-from proverbench.unseen import unseen
 
 # Columns of the judgments of one proof in a table: enough for a reason code, and for eight signs or so.
 _REASON = 18
@@ -280,8 +279,10 @@ def _facts(run: RunFolder, entry: Entry, row: Row, columns: int) -> list[str]:
     if record.judgments:
         facts.append(("judges", disagreement_words(entry.disagreement, record)))
         facts += [("", f"{judgment.repeat}: {judgment_words(judgment)}") for judgment in record.judgments]
-    if characters := sum(map(unseen, record.steps)):
-        facts.append(("unseen", f"{characters} characters that a person cannot see; here they are spelled out"))
+    facts += [
+        ("unseen", f"{count} characters{of} that a person cannot see; here they are spelled out")
+        for of, count in hidden_texts(record, row)
+    ]
     if record.neutralised:
         facts.append(("shown", f"to judges with {record.neutralised} tags neutralised; here it is as written"))
     return [line for label, text in facts for line in beside(f"{label:<12}", text, columns)]

@@ -4,8 +4,10 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import UNSET
+
 from proverbench.benchmark import benchmark_of
-from proverbench.records import GIVEN, Manifest, Role, Summary
+from proverbench.records import GIVEN, PROTOCOL, Manifest, Role, Summary
 from proverbench.run.looks import Looks
 from proverbench.run.manifest import pretty
 from proverbench.version import __version__
@@ -13,6 +15,7 @@ from proverbench.version import __version__
 COLUMNS: dict[str, str] = {
     "benchmark": "string",
     "protocol": "string",
+    "accept_from": "Float64",
     "policy": "string",
     "judge": "string",
     "meta_verifier": "string",
@@ -46,6 +49,7 @@ def provenance(manifest: Manifest, summary: Summary, *, looks: Looks, seal: str 
     return {
         "benchmark": benchmark.name,
         "protocol": identity.protocol,
+        "accept_from": None if identity.accept_from is UNSET else identity.accept_from,
         "policy": _model(manifest, "policy"),
         "judge": _model(manifest, "verifier"),
         "meta_verifier": _model(manifest, "meta"),
@@ -92,11 +96,21 @@ def provenance_words(manifest: Manifest) -> str:
         [
             ", ".join(who),
             ", ".join([*size, f"R = {extent.verifier_repeats}"]),
+            *_protocol_words(manifest),
             f"prompts: {prompts_of(manifest) or 'not kept'}",
             f"reference solution {'shown' if identity.use_reference_solution else 'not shown'}",
             f"neutralising {'on' if identity.neutralise else 'off'}",
         ]
     )
+
+
+def _protocol_words(manifest: Manifest) -> list[str]:
+    """How judges were asked, where not as published, and from which grade they accept, where not the protocol's own."""
+    identity = manifest.identity
+    if identity.protocol == PROTOCOL:
+        return []
+    accepts = "" if identity.accept_from is UNSET else f", accepted from {identity.accept_from:g}"
+    return [f"protocol {identity.protocol}{accepts}"]
 
 
 def prompts_of(manifest: Manifest) -> str:

@@ -42,7 +42,7 @@ def test_forty_by_keyboard_alone(opened, new_book, folder):
             if at < 19:
                 keys.press("Enter")
         expect(page.page.locator(".panel .progress")).to_contain_text("19 of 20 labelled, 1 undecided")
-        expect(page.page.locator(".panel .progress")).to_contain_text("The corrected score will be known to about ±")
+        expect(page.page.locator(".panel .progress")).to_contain_text("The corrected score is known to about ±")
         page.leave()
     labels = read_labels(book.path, folder)
     assert list(labels.correct().values()) == [at % 2 == 0 for at in range(20) if at != 3]

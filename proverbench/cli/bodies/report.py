@@ -11,6 +11,7 @@ from proverbench.people.sheet import labelling
 from proverbench.run.disk import write_whole
 from proverbench.run.study import expanded, is_study
 from proverbench.show.report.build import open_runs
+from proverbench.show.report.facts import known_published
 from proverbench.show.report.markdown import render_markdown
 from proverbench.show.report.write import write_report
 from proverbench.show.study import study_head
@@ -19,8 +20,11 @@ MARKDOWN = (".md", ".markdown")
 """What names of Markdown files end in."""
 
 
-def report(runs: tuple[Path, ...], output: Path | None, form: str | None, choose: int | None, published: bool) -> int:
+def report(
+    runs: tuple[Path, ...], output: Path | None, form: str | None, choose: int | None, published: str | None
+) -> int:
     """Write a page or Markdown."""
+    published = None if published is None else known_published(published)
     study = runs[0] if len(runs) == 1 and is_study(runs[0]) else None
     runs = tuple(expanded(runs, calibrations=True))
     to_screen = str(output) == "-"

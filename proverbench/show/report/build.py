@@ -12,6 +12,7 @@ from proverbench.records import ProofRecord
 from proverbench.run.folder import RunFolder
 from proverbench.run.saved import call_cost, names_of
 from proverbench.show.report.beside import boards_head
+from proverbench.show.report.facts import TABLE_1, facts_of
 from proverbench.show.report.index import ProofIndex
 from proverbench.show.report.overview import ShownRun, answered_calls, metric_words, missing_calls, overview
 from proverbench.show.report.several import comparisons, published_results
@@ -24,14 +25,14 @@ class Report:
 
     Args:
         runs: Name and folder of each, in the order to show them; names differ.
-        published: Whether to show the published results beside them.
+        published: Whose published figures to show beside them (:mod:`.facts`); None for none.
 
     Attributes:
         head: Everything but the texts of proofs and judgments, as JSON-ready data (docs/report.md).
         n_chunks: How many pieces the texts come in.
     """
 
-    def __init__(self, runs: Sequence[tuple[str, RunFolder]], *, published: bool = False) -> None:
+    def __init__(self, runs: Sequence[tuple[str, RunFolder]], *, published: str | None = None) -> None:
         self._index = ProofIndex()
         self._runs = [self._take(number, name, folder) for number, (name, folder) in enumerate(runs)]
         self._chunks = self._index.chunks()
@@ -44,7 +45,8 @@ class Report:
             "runs": [overview(run) for run in self._runs],
             "comparisons": list(comparisons(self._runs)),
             **boards_head({run.name: run.entry for run in self._runs}),
-            "published": published_results(self._runs) if published else None,
+            "published": published_results(self._runs) if published == TABLE_1 else None,
+            "facts": None if published in (None, TABLE_1) else facts_of(published),
             "index": self._index.as_json(self._chunks),
         }
 
@@ -98,7 +100,7 @@ def _reasons(runs: Sequence[ShownRun]) -> dict[str, str]:
 
 
 @contextmanager
-def open_runs(paths: Sequence[Path], *, published: bool = False) -> Iterator[Report]:
+def open_runs(paths: Sequence[Path], *, published: str | None = None) -> Iterator[Report]:
     """The report of the runs in some folders, named after them; the folders stay open as long as it is used.
 
     Raises:

@@ -30,14 +30,14 @@ class Followed:
 
     Args:
         paths: The runs' folders.
-        published: Whether to show the published results.
+        published: Whose published figures to show; None for none.
 
     Raises:
         RunMismatchError: If a folder is no run, or is given twice.
         JournalError: If a run is damaged.
     """
 
-    def __init__(self, paths: Sequence[Path], *, published: bool = False) -> None:
+    def __init__(self, paths: Sequence[Path], *, published: str | None = None) -> None:
         self._paths = paths
         self._published = published
         self._lock = threading.RLock()

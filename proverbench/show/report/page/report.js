@@ -467,7 +467,8 @@
           store2.states.set(key, now);
           return { fault: "this proof was labelled in another window", state: now };
         }
-        const labelled = !said3.undecided && said3.annotation.recoverable_error_steps !== null;
+        const found3 = said3.annotation.recoverable_error_steps !== null || said3.grade !== null;
+        const labelled = !said3.undecided && found3;
         const state = { ...said3, labelled, version: now.version + 1 };
         store2.states.set(key, state);
         unsaved += 1;
@@ -551,8 +552,9 @@
       subject: item.subject,
       source_id: problem.source_id ?? "",
       policy: item.policy || null,
+      ...problem.rubric ? { rubric: problem.rubric } : {},
       steps: (content.proofs[item.place].steps ?? []).map((step2) => step2.replace(/\p{Surrogate}/gu, "�")),
-      annotation: said3 && state.labelled ? state.annotation : { ...OPEN, reviewer_comment: state?.annotation.reviewer_comment ?? "" },
+      ...labelling.scale ? { grade: said3 && state.labelled ? state.grade : null, max_grade: labelling.scale.max, annotation: texts(state) } : { annotation: said3 && state.labelled ? state.annotation : { ...OPEN, ...texts(state) } },
       run_id: labelling.run_id,
       annotator: store2.annotator,
       stratum,
@@ -562,6 +564,61 @@
       ...state?.seconds !== void 0 ? { seconds: state.seconds } : {}
     };
   }
+  var texts = (state) => ({ reviewer_comment: state?.annotation.reviewer_comment ?? "" });
+
+  // report/draft.ts
+  function draftOf({ annotation, grade = null, labelled }) {
+    if (!labelled || grade !== null) return { first: null, severity: "fatal", grade: labelled ? grade : null };
+    const steps = [annotation.first_fatal_error_step ?? -1, ...annotation.recoverable_error_steps ?? []];
+    const wrong = steps.filter((step2) => step2 >= 0);
+    const first = wrong.length ? Math.min(...wrong) : -1;
+    return {
+      first,
+      severity: first >= 0 && annotation.first_fatal_error_step !== first ? "recoverable" : "fatal",
+      grade: null
+    };
+  }
+  function findings(first, severity) {
+    const fatal = severity === "fatal";
+    return { ...OPEN, first_fatal_error_step: fatal ? first : -1, recoverable_error_steps: fatal ? [-1] : [first] };
+  }
+
+  // report/grading.ts
+  var MOST_BUTTONS = 11;
+  var grid = ({ max, step: step2 }) => step2 === null ? [] : Array.from({ length: Math.floor(max / step2 + 1e-9) + 1 }, (_, at) => at * step2);
+  function gradeIn(scale, typed) {
+    if (!/^\d{1,6}(\.\d{1,6})?$/.test(typed)) return null;
+    const grade = Number(typed);
+    const there = scale.step === null || grid(scale).some((one) => Math.abs(one - grade) < 1e-9);
+    return grade <= scale.max && there ? grade : null;
+  }
+  function gradeControls(scale, grade, say2) {
+    const values = grid(scale);
+    const field = h("input", {
+      type: "number",
+      min: 0,
+      max: scale.max,
+      step: scale.step ?? "any",
+      "aria-label": `Grade, 0 to ${scale.max}`,
+      oninput: (event) => say2(gradeIn(scale, event.target.value), false)
+    });
+    field.value = grade === null ? "" : String(grade);
+    const button = (value) => h(
+      "button",
+      {
+        type: "button",
+        "aria-pressed": String(value === grade),
+        class: value === grade ? "pressed" : "",
+        onclick: () => say2(value === grade ? null : value, true)
+      },
+      String(value)
+    );
+    return [
+      h("div", { class: "choices" }, h("label", null, `Grade, 0 to ${scale.max} `, field)),
+      values.length && values.length <= MOST_BUTTONS ? h("div", { class: "choices", role: "group", "aria-label": "Grade" }, values.map(button)) : null,
+      h("p", { class: "small" }, `Counts as correct from ${scale.accept_from} of ${scale.max}.`)
+    ].filter((part) => part !== null);
+  }
 
   // report/words.ts
   var TASKS = { prover: "ProverBench", verifier: "VerifierBench" };
@@ -569,6 +626,25 @@
   var headline = (task) => head.metrics[task][0].name;
   var label = (name) => metric(name)?.label ?? name;
   var plural = (count2, one) => `${number(count2)} ${one}${Number(count2) === 1 ? "" : "s"}`;
+
+  // report/progress.ts
+  function progressView(kept, labelling) {
+    const { labelled, undecided, drawn: drawn2, width, expected } = kept.progress;
+    const points3 = (share) => `± ${(50 * share).toFixed(0)} points`;
+    const now = width ? points3(width) : null;
+    const gain = now && labelled + undecided === drawn2 ? ` The corrected score is known to about ${now}.` : expected === null || expected === void 0 ? "" : ` The corrected score will be known to about ${points3(expected)} with all labels${now ? `, ${now} now` : ""}.`;
+    const notKept = labelling.served ? "" : unsaved ? ` ${plural(unsaved, "label")} not downloaded yet.` : "";
+    return h(
+      "div",
+      { class: "progress" },
+      h("progress", { max: drawn2, value: labelled + undecided, "aria-label": "Labelled" }),
+      h(
+        "p",
+        { class: "small" },
+        `${labelled} of ${drawn2} labelled${undecided ? `, ${undecided} undecided` : ""}.${gain}${notKept}`
+      )
+    );
+  }
 
   // report/glossary.ts
   var TERMS = [
@@ -903,6 +979,7 @@
       )
     );
   }
+  var hiddenIn = (what, text2) => unseen(text2) ? h("p", { class: "callout warn" }, hidden(what, unseen(text2))) : null;
   function problemSheets(problem) {
     const { reference, answer, rubric } = problem;
     return [
@@ -911,19 +988,21 @@
         { class: "sheet" },
         h("h3", null, "Problem"),
         prose(problem.text),
-        unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null
+        hiddenIn("The problem", problem.text)
       ),
       rubric ? h(
         "details",
         { class: "sheet", ontoggle: once(() => settle(60)) },
         h("summary", null, h("h3", null, "Marking scheme")),
-        prose(rubric)
+        prose(rubric),
+        hiddenIn("The marking scheme", rubric)
       ) : null,
       reference || answer ? h(
         "details",
         { class: "sheet", ontoggle: once(() => settle(60)) },
         h("summary", null, h("h3", null, "Reference solution")),
         reference ? prose(reference) : null,
+        hiddenIn("The reference solution", reference ?? ""),
         answer ? h("p", { class: "small" }, "Answer: ", prose(answer, "span")) : null
       ) : null
     ];
@@ -1134,28 +1213,33 @@
     settle(80);
     announce(`Proof ${at + 1} of ${labelling.drawn.length}`);
   }
-  function draftOf({ annotation, labelled }) {
-    if (!labelled) return { first: null, severity: "fatal" };
-    const steps = [annotation.first_fatal_error_step ?? -1, ...annotation.recoverable_error_steps ?? []];
-    const wrong = steps.filter((step2) => step2 >= 0);
-    const first = wrong.length ? Math.min(...wrong) : -1;
-    return { first, severity: first >= 0 && annotation.first_fatal_error_step !== first ? "recoverable" : "fatal" };
-  }
+  var isSaid = ({ draft, labelling }) => (labelling.scale ? draft.grade : draft.first) !== null;
   function build(on) {
     const { item, content } = on;
     takeScope(item, content);
-    const steps = (content.proofs[item.place].steps ?? []).map((step2, index) => stepChoice(on, step2, index));
+    const show2 = on.labelling.scale ? plainStep : (step2, index) => stepChoice(on, step2, index);
+    const steps = (content.proofs[item.place].steps ?? []).map(show2);
     const left = h(
       "div",
       { class: "left" },
       problemSheets(content.problems[item.problem]),
-      h("section", { class: "sheet" }, h("h3", null, "Proof"), h("ol", { class: "steps choose" }, steps))
+      h(
+        "section",
+        { class: "sheet" },
+        h("h3", null, "Proof"),
+        h("ol", { class: on.labelling.scale ? "steps" : "steps choose" }, steps)
+      )
     );
     const panel = h("div", { class: "panel" });
     const right = h("div", { class: "right", tabindex: 0, role: "region", "aria-label": "Your label" }, panel);
     const place2 = `Proof ${on.at + 1} of ${on.labelling.drawn.length}`;
     on.node.append(
-      h("div", { class: "heading" }, h("h2", null, `Is this proof right? ${place2}`), rawButton()),
+      h(
+        "div",
+        { class: "heading" },
+        h("h2", null, `${on.labelling.scale ? "What is this proof worth?" : "Is this proof right?"} ${place2}`),
+        rawButton()
+      ),
       h("div", { class: "sides" }, left, right)
     );
     const verdicts = h("div");
@@ -1164,7 +1248,7 @@
       const state = on.store.states.get(item.key);
       steps.forEach((step2, index) => {
         step2.classList.toggle("by-human", on.draft.first === index);
-        step2.querySelector("button").setAttribute("aria-pressed", String(on.draft.first === index));
+        step2.querySelector("button")?.setAttribute("aria-pressed", String(on.draft.first === index));
       });
       panel.replaceChildren(...controls(on, state));
       if (!isDone(state)) verdicts.replaceChildren();
@@ -1172,6 +1256,7 @@
     };
     on.draw();
   }
+  var plainStep = (content) => h("li", null, h("div", null, prose(content.replace(/^\s*\n/, ""))));
   function stepChoice(on, content, index) {
     const choose = () => {
       if (getSelection()?.isCollapsed ?? true) say(on, { first: on.draft.first === index ? null : index });
@@ -1192,37 +1277,24 @@
       h("div", null, prose(content.replace(/^\s*\n/, "")))
     );
   }
-  function verdictsOf({ item, content, labelling }) {
-    const judged3 = content.proofs[item.place].runs.find((run) => run.run === labelling.run);
-    const marks = item.runs.find(([run]) => run === labelling.run);
-    return h("div", null, h("h3", { class: "now" }, "What the judge said"), runView(item, marks, judged3));
+  function verdictsOf({ item, content }) {
+    const judged3 = content.proofs[item.place].runs;
+    const said3 = item.runs.length > 1 ? "What the judges said" : "What the judge said";
+    const views = item.runs.map(
+      (marks) => runView(
+        item,
+        marks,
+        judged3.find((run) => run.run === marks[0])
+      )
+    );
+    return h("div", null, h("h3", { class: "now" }, said3), views);
   }
   function controls(on, state) {
-    const { draft } = on;
     const done = isDone(state);
     const press = (label2, pressed, onclick) => h("button", { type: "button", "aria-pressed": String(pressed), class: pressed ? "pressed" : "", onclick }, label2);
-    const number2 = h("input", {
-      type: "number",
-      min: 0,
-      max: Math.max(on.item.steps - 1, 0),
-      "aria-label": "First wrong step, counted from 0",
-      oninput: (event) => say(on, { first: stepIn(on, event.target.value) }, false)
-    });
-    number2.value = draft.first !== null && draft.first >= 0 ? String(draft.first) : "";
     return [
-      progressView(on),
-      h(
-        "div",
-        { class: "choices" },
-        press("✓ No error (a)", draft.first === -1, () => say(on, { first: draft.first === -1 ? null : -1 }))
-      ),
-      h(
-        "div",
-        { class: "choices" },
-        h("label", null, "✗ First wrong step ", number2),
-        press("fatal (f)", draft.severity === "fatal", () => say(on, { severity: "fatal" })),
-        press("recoverable (r)", draft.severity === "recoverable", () => say(on, { severity: "recoverable" }))
-      ),
+      progressView(on.store, on.labelling),
+      ...labelControls(on, press),
       on.comment,
       h(
         "div",
@@ -1238,27 +1310,39 @@
       walkView(on)
     ];
   }
-  function changed(on, state) {
-    if (on.draft.first === null) return false;
-    const before = draftOf(state);
-    const other = before.first !== on.draft.first || on.draft.first >= 0 && before.severity !== on.draft.severity;
-    return !state.labelled || other || on.comment.value !== state.annotation.reviewer_comment;
-  }
-  function progressView({ store: kept, labelling }) {
-    const { labelled, undecided, drawn: drawn2, width, expected } = kept.progress;
-    const points3 = (share) => `± ${(50 * share).toFixed(0)} points`;
-    const gain = expected === null || expected === void 0 ? "" : ` The corrected score will be known to about ${points3(expected)} with all labels${width && labelled + undecided < drawn2 ? `, ${points3(width)} now` : ""}.`;
-    const notKept = labelling.served ? "" : unsaved ? ` ${plural(unsaved, "label")} not downloaded yet.` : "";
-    return h(
-      "div",
-      { class: "progress" },
-      h("progress", { max: drawn2, value: labelled + undecided, "aria-label": "Labelled" }),
+  function labelControls(on, press) {
+    const { draft } = on;
+    const { scale } = on.labelling;
+    if (scale) return gradeControls(scale, draft.grade, (grade, redraw2) => say(on, { grade }, redraw2));
+    const number2 = h("input", {
+      type: "number",
+      min: 0,
+      max: Math.max(on.item.steps - 1, 0),
+      "aria-label": "First wrong step, counted from 0",
+      oninput: (event) => say(on, { first: stepIn(on, event.target.value) }, false)
+    });
+    number2.value = draft.first !== null && draft.first >= 0 ? String(draft.first) : "";
+    return [
       h(
-        "p",
-        { class: "small" },
-        `${labelled} of ${drawn2} labelled${undecided ? `, ${undecided} undecided` : ""}.${gain}${notKept}`
+        "div",
+        { class: "choices" },
+        press("✓ No error (a)", draft.first === -1, () => say(on, { first: draft.first === -1 ? null : -1 }))
+      ),
+      h(
+        "div",
+        { class: "choices" },
+        h("label", null, "✗ First wrong step ", number2),
+        press("fatal (f)", draft.severity === "fatal", () => say(on, { severity: "fatal" })),
+        press("recoverable (r)", draft.severity === "recoverable", () => say(on, { severity: "recoverable" }))
       )
-    );
+    ];
+  }
+  function changed(on, state) {
+    if (!isSaid(on)) return false;
+    const before = draftOf(state);
+    const regraded = before.grade !== on.draft.grade;
+    const other = regraded || before.first !== on.draft.first || (on.draft.first ?? -1) >= 0 && before.severity !== on.draft.severity;
+    return !state.labelled || other || on.comment.value !== state.annotation.reviewer_comment;
   }
   function walkView(on) {
     const { labelling, store: kept, at } = on;
@@ -1294,15 +1378,16 @@
     return /^\d{1,4}$/.test(typed) && Number(typed) < on.item.steps ? Number(typed) : null;
   }
   async function save(on, undecided = false, taken = false) {
-    const { first, severity } = on.draft;
-    if (!undecided && !taken && first === null) {
-      announce("Say first whether there is an error");
+    const { first, severity, grade } = on.draft;
+    if (!undecided && !taken && !isSaid(on)) {
+      announce(on.labelling.scale ? "Give a grade first" : "Say first whether there is an error");
       return;
     }
-    const found3 = undecided || taken ? OPEN : findings(first, severity);
+    const nothing2 = undecided || taken;
+    const found3 = nothing2 || first === null ? OPEN : findings(first, severity);
     const annotation = { ...found3, reviewer_comment: on.comment.value };
     const seconds = Math.round((performance.now() - on.since) / 100) / 10;
-    const saved = await on.store.save(on.item.key, { annotation, undecided, seconds });
+    const saved = await on.store.save(on.item.key, { annotation, grade: nothing2 ? null : grade, undecided, seconds });
     if ("fault" in saved) fail(on, saved.fault);
     if (saved.state) on.draft = draftOf(saved.state);
     if (!("fault" in saved)) {
@@ -1312,10 +1397,6 @@
     on.draw();
     if ("fault" in saved) fail(on, saved.fault);
     settle(60);
-  }
-  function findings(first, severity) {
-    const fatal = severity === "fatal";
-    return { ...OPEN, first_fatal_error_step: fatal ? first : -1, recoverable_error_steps: fatal ? [-1] : [first] };
   }
   function fail(on, why) {
     on.node.querySelector(".panel .callout")?.remove();
@@ -1338,6 +1419,11 @@
     if (drawn2 && next !== at) location.hash = `#/label/${encodeURIComponent(drawn2[0])}`;
     else announce(by === "open" ? "Every proof of the draw is labelled" : "There is no proof further on");
   }
+  var labelKeys = (on) => on.labelling.scale ? { a: () => say(on, { grade: on.labelling.scale.max }) } : {
+    a: () => say(on, { first: -1 }),
+    f: () => say(on, { severity: "fatal" }),
+    r: () => say(on, { severity: "recoverable" })
+  };
   function onLabelKey(event) {
     if (!desk || !isLabelling()) return false;
     const on = desk;
@@ -1352,13 +1438,12 @@
     } else if (typing) return false;
     else if (/^[0-9]$/.test(event.key)) {
       number2.value = event.key;
-      say(on, { first: stepIn(on, event.key) }, false);
+      const { scale } = on.labelling;
+      say(on, scale ? { grade: gradeIn(scale, event.key) } : { first: stepIn(on, event.key) }, false);
       number2.focus();
     } else {
       const actions = {
-        a: () => say(on, { first: -1 }),
-        f: () => say(on, { severity: "fatal" }),
-        r: () => say(on, { severity: "recoverable" }),
+        ...labelKeys(on),
         u: () => save(on, true),
         z: () => undo(on),
         c: () => on.comment.focus(),
@@ -2734,6 +2819,29 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       })
     );
   }
+  function factsTable({ title, what, source, figures: figures2 }) {
+    return h(
+      "section",
+      { "aria-labelledby": "facts" },
+      h("h2", { id: "facts" }, `Published figures: ${title}`),
+      h(
+        "div",
+        { class: "callout warn", role: "note" },
+        h("b", null, "Facts, not comparable with your runs: "),
+        "other problems, judges and prompts. Nothing here is ranked with them."
+      ),
+      table({
+        caption: `${what}. Source: ${source}.`,
+        columns: [
+          { key: "who", label: "Who" },
+          { key: "what", label: "Figure" },
+          { key: "value", label: "Value", numeric: true }
+        ],
+        rows: figures2,
+        sortable: false
+      })
+    );
+  }
 
   // report/study.ts
   function studyView(study) {
@@ -2874,6 +2982,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       head.study ? studyView(head.study) : null,
       head.runs.length > 1 ? leaderboards() : null,
       head.published ? publishedTable(head.published) : null,
+      head.facts ? factsTable(head.facts) : null,
       glance(run)
     );
     later(() => whole.append(...[plots(run), details(run)].filter((part) => part !== null)));
@@ -3083,10 +3192,16 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     ["p", "proofs"],
     ["?", "this help"]
   ];
-  var LABEL_KEYS = [
+  var STEP_KEYS = [
     ["a", "no error"],
     ["0 … 9", "the first wrong step (or click it)"],
-    ["f, r", "that error is fatal, recoverable"],
+    ["f, r", "that error is fatal, recoverable"]
+  ];
+  var GRADE_KEYS = [
+    ["a", "full marks"],
+    ["0 … 9", "the grade"]
+  ];
+  var LABEL_KEYS = [
     ["u", "cannot say"],
     ["c", "comment; Esc leaves it"],
     ["Enter", "save; once saved, the next open proof"],
@@ -3115,7 +3230,11 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       "div",
       null,
       h("h2", null, "Keys and signs"),
-      head.labelling ? [h("h3", null, "Labelling"), keyList(LABEL_KEYS), h("h3", null, "Reading")] : null,
+      head.labelling ? [
+        h("h3", null, "Labelling"),
+        keyList([...head.labelling.scale ? GRADE_KEYS : STEP_KEYS, ...LABEL_KEYS]),
+        h("h3", null, "Reading")
+      ] : null,
       keyList(KEYS),
       h(
         "p",

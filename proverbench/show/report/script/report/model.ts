@@ -1,6 +1,8 @@
 /* What the page is made from: the report's model, as proverbench/show/report/build.py writes it. */
 import type { RunCurve } from "../plan/model";
 import type { Grades } from "./grades";
+import type { Facts } from "./published";
+import type { Labelling } from "./labels";
 
 export type Task = "prover" | "verifier";
 
@@ -223,20 +225,6 @@ export interface Findings {
   remark: string;
 }
 
-/** A proof to label, and how it was drawn. */
-export type Drawn = [key: string, stratum: string, stratumSize: number, probability: number];
-
-/** The draw of proofs that people label (docs/labels.md). */
-export interface Labelling {
-  /** Number of the run. */
-  run: number;
-  run_id: string;
-  annotator: string | null;
-  /** Whether `proverbench label` keeps the labels; otherwise the page does. */
-  served: boolean;
-  drawn: Drawn[];
-}
-
 /** A value with its interval, as shares. */
 export interface Shown {
   value: number;
@@ -282,6 +270,8 @@ export interface Head {
   /** Why runs of a benchmark stand on several boards. */
   apart: Partial<Record<Task, string[]>>;
   common: Partial<Record<Task, Common[]>>;
+  /** Published figures of another benchmark. */
+  facts: Facts | null;
   published: { source: string; rows: PublishedRow[]; differences: Record<string, string[]> } | null;
   index: {
     columns: string[];

@@ -114,6 +114,9 @@ function headingOf(reader: Reader, item: Item) {
   );
 }
 
+const hiddenIn = (what: string, text: string) =>
+  unseen(text) ? h("p", { class: "callout warn" }, hidden(what, unseen(text))) : null;
+
 export function problemSheets(problem: Problem) {
   const { reference, answer, rubric } = problem;
   return [
@@ -122,7 +125,7 @@ export function problemSheets(problem: Problem) {
       { class: "sheet" },
       h("h3", null, "Problem"),
       prose(problem.text),
-      unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null,
+      hiddenIn("The problem", problem.text),
     ),
     rubric
       ? h(
@@ -130,6 +133,7 @@ export function problemSheets(problem: Problem) {
           { class: "sheet", ontoggle: once(() => settle(60)) },
           h("summary", null, h("h3", null, "Marking scheme")),
           prose(rubric),
+          hiddenIn("The marking scheme", rubric),
         )
       : null,
     reference || answer
@@ -138,6 +142,7 @@ export function problemSheets(problem: Problem) {
           { class: "sheet", ontoggle: once(() => settle(60)) },
           h("summary", null, h("h3", null, "Reference solution")),
           reference ? prose(reference) : null,
+          hiddenIn("The reference solution", reference ?? ""),
           answer ? h("p", { class: "small" }, "Answer: ", prose(answer, "span")) : null,
         )
       : null,
