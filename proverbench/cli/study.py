@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
-from proverbench.cli.run_options import FILE
+from proverbench.cli.run_options import FILE, on_clusters
+from proverbench.errors import ConfigError
 
 
 @click.command(cls=HandlesErrors, name="study", context_settings={"help_option_names": ["-h", "--help"]})
@@ -13,6 +14,7 @@ from proverbench.cli.run_options import FILE
 @click.option("--output", type=FILE, metavar="DIR", help="Folder of the study. [default: studies/NAME, of NAME.toml]")
 @click.option("--dry-run", is_flag=True, help="Check everything, print what is to be asked and its cost; call nothing.")
 @click.option("--shard", metavar="i/n", help="Only this part of the problems (1-based); join with merge.")
+@on_clusters
 @click.option(
     "--init",
     "configs",
@@ -21,7 +23,15 @@ from proverbench.cli.run_options import FILE
     metavar="CONFIG",
     help="Write FILE from this config, to be completed by hand; may be repeated. Asks nothing.",
 )
-def command(file: Path, output: Path | None, dry_run: bool, shard: str | None, configs: tuple[Path, ...]) -> int:
+def command(
+    file: Path,
+    output: Path | None,
+    dry_run: bool,
+    shard: str | None,
+    executor: str,
+    ray_address: str | None,
+    configs: tuple[Path, ...],
+) -> int:
     """Several policies and several judges on one data set: FILE says which, one command asks all of it.
 
     Each proof is written once and judged by every judge. The folder holds an ordinary run for each pair,
@@ -46,6 +56,8 @@ def command(file: Path, output: Path | None, dry_run: bool, shard: str | None, c
     from proverbench.inputs.study import load_study
     from proverbench.run.study import STUDY_FILE, is_study
 
+    if ray_address is not None and executor != "ray":
+        raise ConfigError("--ray-address names a Ray cluster, so it needs --executor ray")
     if file.is_dir() and is_study(file):
         file = file / STUDY_FILE
     folder = output or (file.parent if _is_kept(file) else Path("studies") / file.stem)
@@ -57,7 +69,7 @@ def command(file: Path, output: Path | None, dry_run: bool, shard: str | None, c
         return EXIT_COMPLETE
     from proverbench.cli.study_session import StudyExecution  # loads what calls models
 
-    return StudyExecution(plan).main()
+    return StudyExecution(plan, spread=executor == "ray", ray_address=ray_address).main()
 
 
 def _is_kept(file: Path) -> bool:

@@ -6,16 +6,18 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from proverbench.ask.executors.shared import OnRay
 from proverbench.ask.study import DrivenRun, Study, StudyListener
 from proverbench.ask.study_plan import StudyPlan
 from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE
 from proverbench.cli.matrix import print_matrix
 from proverbench.cli.progress import duration
 from proverbench.cli.session import failure_words, spare_collector
+from proverbench.cli.signals import EXIT_OF_SIGNAL, say_stopped
 from proverbench.cli.stop_signals import StopSignals
 from proverbench.cli.streams import say
 from proverbench.metrics.registry import headlines
@@ -83,8 +85,8 @@ class StudyDisplay(StudyListener):
                 self.say(self._line())
 
     def _say_notes(self) -> None:
-        callers = self._study.callers.values() if self._study is not None else ()
-        for note in [note for caller in callers for note in caller.state.notes]:
+        states = self._study.place.states if self._study is not None else ()
+        for note in [note for state in states for note in state.notes]:
             if note not in self._notes:
                 self._notes.add(note)
                 self.say(note)
@@ -151,11 +153,15 @@ class StudyExecution:
 
     Args:
         plan: The study, checked.
+        spread: Whether calls are made on a Ray cluster.
+        ray_address: Of the cluster to join, where the command line names it.
     """
 
-    def __init__(self, plan: StudyPlan) -> None:
+    def __init__(self, plan: StudyPlan, *, spread: bool = False, ray_address: str | None = None) -> None:
         self._display = StudyDisplay()
-        self._study = Study(plan, listener=self._display)
+        self._spread = " --executor ray" if spread else ""
+        place = OnRay(self._display.say, ray_address) if spread else None
+        self._study = Study(plan, listener=self._display, place=place)
         self._signals = StopSignals(self._on_first_interrupt)
 
     def main(self) -> int:
@@ -168,11 +174,23 @@ class StudyExecution:
         return asyncio.run(self._run())
 
     async def _run(self) -> int:
-        spare_collector()
-        with self._signals as signals:
-            await self._study.run(self._why_at_once)
-            signals.disarm()
-            return self._finish()
+        async with AsyncExitStack() as stack:
+            with StopSignals() as opening:
+                try:
+                    await stack.enter_async_context(self._study)
+                except (asyncio.CancelledError, SystemExit) as exc:
+                    by_ray = isinstance(exc, SystemExit) and exc.code == signal.SIGTERM  # it takes SIGTERM over
+                    came = opening.came or (signal.SIGTERM if by_ray else None)
+                    if came is None:
+                        raise
+                    say_stopped(came)
+                    return EXIT_OF_SIGNAL[came]
+            spare_collector()
+            with self._signals as signals:
+                await self._study.ask(self._why_at_once)
+                signals.disarm()
+                await stack.aclose()
+                return self._finish()
 
     def _why_at_once(self) -> str | None:
         came = self._signals.came
@@ -200,7 +218,7 @@ class StudyExecution:
                 say(f"error: {run.cell.name}: {run.trouble}")
         whole = all(run.complete for run in study.runs)
         sound = not any(run.trouble for run in study.runs)
-        command = f"proverbench study {_command_path(study.plan)}"
+        command = f"proverbench study {_command_path(study.plan)}{self._spread}"
         if whole:
             say(f"complete; look into it with: proverbench report {shlex.quote(str(study.plan.folder))}")
         else:
