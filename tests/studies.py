@@ -28,6 +28,7 @@ def study_file(
     more: str = "",
     name: str = "study.toml",
     endpoint: str = "",
+    folder: Path = Path(),
 ) -> Path:
     """A study of models at one endpoint; each has its own seed."""
     calibrated = 'calibration = "proofs.jsonl"\n' if calibration else ""
@@ -37,7 +38,7 @@ def study_file(
         f"generation = {{ max_tokens = 500, seed = {seed_of(f'{kind}-{member}')} }}\n"
         for kind, member in tables
     )
-    path = Path(name)
+    path = folder / name
     path.write_text(
         f'[study]\ndata = "problems.jsonl"\nlimit = {rows}\nsamples = {samples}\nverifier_repeats = {repeats}\n'
         f'{calibrated}[endpoint.here]\nbase_url = "{base_url}"\nconcurrency = 5\n{endpoint}\n{members}{more}',

@@ -6,13 +6,11 @@ import click
 
 from proverbench.cli.common import EXIT_COMPLETE
 from proverbench.errors import ConfigError
-from proverbench.run.study import expanded
 from proverbench.show.report.serve import Followed, make_server
 
 
 def view(runs: tuple[Path, ...], port: int, published: bool) -> int:
     """Serve the page."""
-    runs = tuple(expanded(runs, calibrations=True))
     followed = Followed(runs, published=published)
     try:
         server = make_server(followed, port)
