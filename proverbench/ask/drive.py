@@ -26,8 +26,9 @@ from proverbench.inputs.config import check_environment
 from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, Summary
 from proverbench.run.batches import open_batches
 from proverbench.run.folder import begin_derived, update_derived, write_derived
+from proverbench.run.naming import new_run_path
 from proverbench.run.reading import open_calls
-from proverbench.run.session import Session, new_run_path
+from proverbench.run.session import Session
 from proverbench.run.sources import Sources
 from proverbench.run.spent import spent_of
 from proverbench.spending.budget import Spent

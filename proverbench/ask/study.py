@@ -294,6 +294,12 @@ class Study:
         """Calls that wait for their answer at this moment."""
         return sum(sum(state.awaiting.values()) for state in self.place.states)
 
+    @property
+    def judging(self) -> int:
+        """Of these, those to judges."""
+        awaiting = [(name, calls) for state in self.place.states for name, calls in state.awaiting.items()]
+        return sum(calls for name, calls in awaiting if not name.startswith(role_name("policy", "")))
+
 
 def _remove_if_empty(folder: Path) -> None:
     """Nothing was asked, so nothing is left behind."""

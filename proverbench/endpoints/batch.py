@@ -687,8 +687,8 @@ def _read_line(raw: bytes, wanted: Any) -> Any:
         return msgspec.json.decode(raw, type=wanted)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
-    try:  # what msgspec refuses (lone surrogates, NaN) in a form that it takes, where it takes raw values
-        data = json.loads(raw.decode("utf-8", "replace"), strict=False)
+    try:  # what msgspec refuses (lone surrogates, NaN, …) in a form that it takes, where it takes raw values
+        data = json.loads(raw.decode("utf-8-sig", "replace"), strict=False)
         holder = data.get("response") or data.get("result")
         for name in ("body", "message"):
             if isinstance(holder, dict) and name in holder:

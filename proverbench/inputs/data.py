@@ -7,6 +7,7 @@ refused, each as ``file:line: field NAME: found …; wanted …``.
 import hashlib
 import json
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -29,7 +30,6 @@ from proverbench.shipped import resolve
 R = TypeVar("R", bound=Problem)
 
 _ABSENT: Any = object()
-_BOM = b"\xef\xbb\xbf"
 _LONE_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -670,7 +670,7 @@ class _Lines:
                 for line, raw in enumerate(file, 1):  # binary files split at \n only
                     digest.update(raw)
                     if line == 1:
-                        raw = raw.removeprefix(_BOM)
+                        raw = raw.removeprefix(BOM_UTF8)
                         self._refuse_one_document(raw)
                     row = self._row(line, raw)
                     if row is not None:

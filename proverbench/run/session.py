@@ -1,7 +1,6 @@
 """A run open for writing: made, resumed and grown here, by one process at a time."""
 
 import hashlib
-import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -384,26 +383,3 @@ def _shrinking(sources: Sources, draft: Draft) -> list[str]:
     if missing:
         faults.append(f"  rows: {missing} of the run's {len(sources.rows)} rows are not selected any more")
     return faults
-
-
-def new_run_path(parent: Path, task: str, model: str, judge: str | None = None) -> Path:
-    """A safe, unique folder name: ``runs/TASK-MODEL-DATE``, with a number behind it where that one exists.
-
-    Args:
-        parent: Where it goes.
-        task: Which benchmark.
-        model: Whom the run is about.
-        judge: Of proofs that were there already, who judges them: ``TASK-MODEL-by-JUDGE-DATE``.
-    """
-    by = "" if judge is None else f"-by-{_safe_name(judge)}"
-    stem = f"{task}-{_safe_name(model)}{by}-{now()[:10]}"
-    path, n = parent / stem, 1
-    while os.path.lexists(path):
-        n += 1
-        path = parent / f"{stem}-{n}"
-    return path
-
-
-def _safe_name(model: str) -> str:
-    safe = "".join(c if c.isascii() and (c.isalnum() or c in "._") else "-" for c in model.rsplit("/", 1)[-1])
-    return safe.strip("-.") or "model"

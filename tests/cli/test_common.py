@@ -17,7 +17,7 @@ import pytest
 
 from proverbench.ask.progress import StageCount
 from proverbench.cli.common import HandlesErrors
-from proverbench.cli.progress import Display
+from proverbench.cli.progress import Display, TimeLeft
 from proverbench.cli.tables import PlainConsole, show, table
 from proverbench.endpoints.base import EndpointState
 from proverbench.errors import ConfigError
@@ -175,6 +175,21 @@ class TestForeignText:
         stopping.append(True)
         assert display.line().endswith("3 in flight, 0 tokens, asking nothing new")
 
+    def test_time_left_is_said_as_far_as_it_can_be_known(self):
+        clock = SimpleNamespace(now=0.0)
+        left = TimeLeft(lambda: clock.now)
+        assert left.words(0, 100, 10) == "time left unknown"
+        clock.now = 20.0
+        assert left.words(10, 90, 10) == "about 3 min 00 s left"
+        clock.now = 30.0
+        assert left.words(10, 90, 10) == "about 2 min 50 s left"
+        clock.now = 260.0  # much longer than the pace said
+        assert left.words(10, 90, 10) == "no answer for 4 min 00 s, time left unknown"
+        clock.now = 300.0
+        assert left.words(98, 2, 2) == "waiting for the last 2 answers"
+        clock.now = 9000.0
+        assert left.words(99, 1, 1) == "waiting for the last answer"
+
     def test_an_error(self, capsys):
         assert ended_with(ConfigError(HOSTILE), capsys) == (2, f"error: {SHOWN}\n")
 
@@ -230,12 +245,31 @@ class TestOutput:
 
 
 class TestSignals:
+    @pytest.mark.parametrize(("which", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
+    def test_another_signal_while_modules_load(self, which, code):
+        """Sent by the first import of the commands itself, in the midst of it."""
+        script = """
+import os, signal, sys
+import proverbench.__main__ as m
+class Sends:
+    def find_spec(self, *_):
+        sys.meta_path.remove(self)
+        os.kill(os.getpid(), signal.{which})
+sys.meta_path.insert(0, Sends())
+m.proverbench()
+""".replace("{which}", which)
+        ended = subprocess.run(
+            [sys.executable, "-c", script, "--help"], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True
+        )
+        assert (ended.returncode, ended.stdout) == (code, b"")
+        assert ended.stderr == b"stopped by %s\n" % (b"Ctrl-C" if which == "SIGINT" else which.encode())
+
     def test_ctrl_c_while_modules_load(self, inputs):
         """At any moment from where our own code begins; before it, Python itself is starting."""
         script = """
 import proverbench.__main__ as m
-begin = m._end_at_ctrl_c
-m._end_at_ctrl_c = lambda: (begin(), m.os.write(1, b"."), m.os.read(0, 1))[0]
+begin = m._end_at_signals
+m._end_at_signals = lambda: (begin(), m.os.write(1, b"."), m.os.read(0, 1))[0]
 m.proverbench()
 """
         codes = []

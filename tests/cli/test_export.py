@@ -48,6 +48,17 @@ def test_csv_is_safe_to_open(command, saved):
     assert "\x07" not in Path("out/proofs.csv").read_text(encoding="utf-8")
 
 
+def test_csv_for_locales_that_split_at_semicolons(command, saved):
+    assert command("export", saved / "given", "--to", "csv", "-o", "plain").code == 0
+    assert command("export", saved / "given", "--to", "csv", "--separator", ";", "-o", "out").code == 0
+    for name in ("scores", "proofs", "judgments"):
+        plain = pd.read_csv(f"plain/{name}.csv")
+        pd.testing.assert_frame_equal(pd.read_csv(f"out/{name}.csv", sep=";", decimal=","), plain)
+    assert "0,0;" in Path("out/scores.csv").read_text(encoding="utf-8")
+    refused = command("export", saved / "given", "--to", "xlsx", "--separator", ";")
+    assert (refused.code, refused.err) == (2, "error: --separator does nothing with --to xlsx; leave it out\n")
+
+
 def test_xlsx_holds_text_and_no_formula(command, saved):
     assert command("export", saved / "given", "--to", "xlsx").code == 0
     book = openpyxl.load_workbook("export.xlsx")

@@ -24,6 +24,7 @@ from proverbench.run.remarks import remarks
 from proverbench.run.timing import timing
 from proverbench.run.verify import accepted_losses
 from proverbench.selection import splits
+from proverbench.show.plan.curves import run_curve
 
 
 @dataclass(slots=True)
@@ -189,6 +190,8 @@ def _plots(run: ShownRun, arrays: JudgmentArrays) -> dict[str, Any]:
         plots["agreement"] = [light(row) for row in repeat_agreement(arrays) if places or row["on"] == "accept"]
     if benchmark_of(task).samples:
         plots["pass_at_k"] = [light(row) for row in pass_at_k(arrays)]
+        if (curve := run_curve(arrays, cost)) is not None:
+            plots["plan"] = curve
     else:
         if (confusion := step_confusion(arrays)) is not None:
             plots["confusion"] = confusion

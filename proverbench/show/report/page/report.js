@@ -1311,8 +1311,8 @@
   }
   function progressView({ store: kept, labelling }) {
     const { labelled, undecided, drawn, width, expected } = kept.progress;
-    const points2 = (share) => `± ${(50 * share).toFixed(0)} points`;
-    const gain = expected === null || expected === void 0 ? "" : ` The corrected score will be known to about ${points2(expected)} with all labels${width && labelled + undecided < drawn ? `, ${points2(width)} now` : ""}.`;
+    const points3 = (share) => `± ${(50 * share).toFixed(0)} points`;
+    const gain = expected === null || expected === void 0 ? "" : ` The corrected score will be known to about ${points3(expected)} with all labels${width && labelled + undecided < drawn ? `, ${points3(width)} now` : ""}.`;
     const notKept = labelling.served ? "" : unsaved ? ` ${plural(unsaved, "label")} not downloaded yet.` : "";
     return h(
       "div",
@@ -2056,6 +2056,51 @@
   }
   var asRows = (rows) => rows.map(({ series: _, ...row2 }) => row2);
 
+  // plan/charts.ts
+  var samplesOf = (rows) => [...new Set(rows.map((row2) => row2.samples))];
+  var seriesOf = (rows) => {
+    const order = samplesOf(rows);
+    return (row2) => order.indexOf(row2.samples);
+  };
+  var legendOf2 = (rows) => samplesOf(rows).map((samples, series) => ({ label: plural(samples, "sample"), series }));
+  var points2 = (row2) => 50 * row2.width;
+  var reach = (row2) => `${percent(row2.low)} to ${percent(row2.high)}`;
+  function costOf2(cost, unit) {
+    if (unit === "USD") return `$${number(cost.toFixed(2))}`;
+    return `${number(Math.round(cost))} ${unit ?? "calls"}`;
+  }
+  function curvesOf(rows, x, y, title) {
+    const series = seriesOf(rows);
+    const stroke = (row2) => colour(series(row2));
+    return [
+      Plot.line(rows, { x, y, z: "samples", stroke, strokeWidth: 2 }),
+      Plot.dot(rows, tip({ x, y, fill: stroke, symbol: (row2) => symbol(series(row2)), r: 3, title }))
+    ];
+  }
+  var problemsAxis = { x: { type: "log", label: "problems", tickFormat: "d", ticks: 6, grid: false } };
+  var pointsAxis = { y: { label: "± points", grid: true, zero: true } };
+  var about = (row2, unit) => `${plural(row2.problems, "problem")} × ${plural(row2.samples, "sample")}: ±${points2(row2).toFixed(1)} points
+${reach(row2)}
+${costOf2(row2.cost, unit)}`;
+  function runPlot(name, { problems, samples, unit, rows }) {
+    const all = Math.max(...rows.map((row2) => row2.problems));
+    const last = (count2) => rows.find((row2) => row2.problems === all && row2.samples === count2);
+    const more = last(1) ? ` With ${number(all)} problems and one sample of each ±${points2(last(1)).toFixed(1)}.` : "";
+    const says2 = `${name} has ${plural(problems, "problem")} × ${plural(samples, "sample")} (the line). Half the width of the 95 % interval to expect with more or fewer.${more} proverbench plan answers more, and by cost.`;
+    const here = () => Plot.ruleX([problems], { stroke: "currentColor", strokeDasharray: "3 4" });
+    return chart({
+      title: "What more problems or samples would buy",
+      says: says2,
+      rows,
+      legend: legendOf2(rows),
+      draw: (width) => base(width, {
+        ...problemsAxis,
+        ...pointsAxis,
+        marks: [here(), ...curvesOf(rows, "problems", points2, (row2) => about(row2, unit))]
+      })
+    });
+  }
+
   // report/breakdowns.ts
   var FACTORS = {
     subject: "subject",
@@ -2204,7 +2249,7 @@ ${share}`;
     const named = (between2, found3 = []) => found3.map((row2) => ({ ...row2, between: between2 }));
     const rows = [...named("between repeats", data.agreement), ...named("with people", data.human_agreement)];
     if (!rows.length) return null;
-    const about = "1 is full agreement; 0, for kappa and alpha, is chance. Invalid judgments are left out.";
+    const about2 = "1 is full agreement; 0, for kappa and alpha, is chance. Invalid judgments are left out.";
     const numbers = () => rows.map(({ measure, between: between2, on, value, interval, n, left_out }) => {
       return { measure, between: between2, on, value, low: interval?.low ?? null, high: interval?.high ?? null, n, left_out };
     });
@@ -2213,7 +2258,7 @@ ${share}`;
       { class: "chart whole" },
       h("figcaption", null, h("h3", null, "How far judgments agree")),
       table({
-        caption: [about, ...footnotes(rows.map((row2) => row2.interval))].join(" "),
+        caption: [about2, ...footnotes(rows.map((row2) => row2.interval))].join(" "),
         columns: [
           { key: "measure", label: "Measure", show: (row2) => MEASURES[row2.measure] ?? row2.measure },
           { key: "between", label: "Agreement" },
@@ -2377,7 +2422,7 @@ ${shown(row2.cost)}`),
     const rows = entries.flatMap(ratesOf);
     if (!rows.length) return null;
     const published = chosen.split === "all" && head.published ? head.published.rows : [];
-    const about = published.length ? " Hollow diamonds are published results, not comparable with yours." : "";
+    const about2 = published.length ? " Hollow diamonds are published results, not comparable with yours." : "";
     const theirs = published.map((row2) => ({
       run: `${row2.model} (published)`,
       tpr: row2.rough_tpr,
@@ -2386,7 +2431,7 @@ ${shown(row2.cost)}`),
     }));
     return chart({
       title: "Leniency against strictness: TPR and TNR",
-      says: `Up: wrong proofs are caught. Right: right proofs are let through. Along a grey curve the balanced F1 is the same.${about}`,
+      says: `Up: wrong proofs are caught. Right: right proofs are let through. Along a grey curve the balanced F1 is the same.${about2}`,
       rows: [...rows.map(({ series: _, ...row2 }) => row2), ...theirs],
       legend: legendOf(entries),
       draw: (width) => base(width, {
@@ -2492,8 +2537,9 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     if (!data) return null;
     const drawn = head.runs.map((entry, at) => ({ run: entry, series: at })).filter(({ run: entry }) => together(run, entry) && entry.splits[chosen.split]?.plots);
     const shared = [repeatsPlot(drawn, run), costPlot(drawn), breakdownPlot(run, data)];
-    return run.task === "prover" ? [shared[0], passPlot(drawn, run), shared[1], shared[2], agreementTable(data)] : [ratesPlot(drawn), votingPlot(run, data), ...shared, confusionPlot(run, data), agreementTable(data)];
+    return run.task === "prover" ? [shared[0], passPlot(drawn, run), shared[1], ahead(run, data), shared[2], agreementTable(data)] : [ratesPlot(drawn), votingPlot(run, data), ...shared, confusionPlot(run, data), agreementTable(data)];
   }
+  var ahead = (run, { plan }) => plan ? runPlot(run.name, plan) : null;
   function redraw() {
     const fresh = plots(head.runs[chosen.run]);
     if (fresh) document.getElementById("plots-section")?.replaceWith(fresh);

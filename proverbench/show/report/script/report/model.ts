@@ -1,4 +1,5 @@
 /* What the page is made from: the report's model, as proverbench/show/report/build.py writes it. */
+import type { RunCurve } from "../plan/model";
 
 export type Task = "prover" | "verifier";
 
@@ -55,6 +56,8 @@ export interface Plots {
   human_agreement?: AgreementRow[];
   pass_at_k?: { k: number; value: number | null; interval: Interval | null }[];
   confusion?: { annotated: string[]; reported: string[]; counts: number[][] };
+  /** What more problems or samples would buy. */
+  plan?: RunCurve;
   threshold?: { k: number; value: number | null; majority: number; pessimistic: number };
 }
 
