@@ -124,7 +124,7 @@ class Study:
             settings.max_tokens_total,
             others=self._others,
             say=self.listener.say,
-            in_flight=lambda: self.in_flight,
+            in_flight=lambda: self.in_flight + self.in_batches,
             share=JudgingShare,
         )
         self.runs = [DrivenRun(run, self) for run in plan.runs]
@@ -288,6 +288,17 @@ class Study:
         for run in self.runs:
             if run.asks:
                 run.driver.stop(reason)
+
+    def leave(self) -> None:
+        """Wait for no batch any more; they go on at the provider, and a later session collects them."""
+        for run in self.runs:
+            if run.asks:
+                run.driver.leave()
+
+    @property
+    def in_batches(self) -> int:
+        """Calls in batches that are waited for."""
+        return sum(run.driver.in_batches() for run in self.runs if run.asks)
 
     @property
     def in_flight(self) -> int:

@@ -15,6 +15,13 @@ from proverbench.cli.run_options import FILE, on_clusters
 @click.option("--shard", metavar="i/n", help="Only this part of the problems (1-based); join with merge.")
 @on_clusters
 @click.option(
+    "--batch",
+    is_flag=False,
+    flag_value="all",
+    metavar="[ROLES]",
+    help="Ask judges in the provider's batches, at half price (docs/batch.md); or --batch verifier, --batch meta.",
+)
+@click.option(
     "--init",
     "configs",
     type=FILE,

@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from rich.text import Text
 from proverbench.ask.executors.shared import OnRay
 from proverbench.ask.study import DrivenRun, Study, StudyListener
 from proverbench.ask.study_plan import StudyPlan
+from proverbench.benchmark import benchmark_of
 from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE
 from proverbench.cli.matrix import print_matrix
 from proverbench.cli.progress import TimeLeft
@@ -27,6 +28,8 @@ from proverbench.cli.stop_signals import StopSignals
 from proverbench.cli.streams import say
 from proverbench.cli.tables import PlainConsole
 from proverbench.metrics.registry import headlines
+from proverbench.run.batches import open_batches
+from proverbench.run.sources import Sources
 from proverbench.spending.money import Cost
 
 if TYPE_CHECKING:
@@ -100,6 +103,8 @@ class StudyDisplay(StudyListener):
         done, wanted = sum(count.answered for count in stages), sum(count.wanted for count in stages)
         got = sum(count.got for count in stages)
         parts = [f"{done:,} of {wanted:,} judgments", f"{self._study.in_flight} in flight"]
+        if self._study.in_batches:
+            parts.append(f"{self._study.in_batches:,} in batches")
         parts.append(f"{sum(run.complete for run in runs)} of {len(runs)} runs complete")
         spent = [run.driver.spent for run in runs if run.asks and run.driver.stages]
         if any(one.priced for one in spent):
@@ -196,11 +201,12 @@ class StudyExecution:
 
     def _on_first_interrupt(self) -> None:
         self._study.stop("interrupted")
-        if self._signals.armed:
+        if self._signals.armed and (self._study.in_flight or not self._study.in_batches):
             self._display.say(
                 f"asking nothing new; {self._study.in_flight} calls in flight are saved as they come (Ctrl-C again "
                 "stops at once)"
             )
+        self._study.leave()
 
     def _finish(self) -> int:
         """Print the matrix and what went wrong; the last line says how to go on."""
@@ -212,6 +218,8 @@ class StudyExecution:
             for role, count in run.driver.stages.items():
                 for error, (calls, message) in count.failures.items():
                     say(f"{run.cell.name}: unanswered: {failure_words(role, error, calls, message)}")
+            if run.summary is not None and not run.complete:
+                _say_batches(run)
             if run.trouble is not None:
                 say(f"error: {run.cell.name}: {run.trouble}")
         whole = all(run.complete for run in study.runs)
@@ -225,6 +233,19 @@ class StudyExecution:
         if code is not None:
             return code
         return EXIT_COMPLETE if whole and sound and printed else EXIT_INCOMPLETE
+
+
+def _say_batches(run: DrivenRun) -> None:
+    """Which of its calls are in batches that go on."""
+    with closing(Sources(run.cell.path)) as sources:
+        left = open_batches(sources)
+    command = benchmark_of(run.planned.task).command
+    for role, batches in left.items():
+        calls = sum(len(batch.numbers) for batch in batches)
+        say(
+            f"{run.cell.name}: {calls} {role} calls are in batches, which go on at the provider: the line below "
+            f"collects them; to stop them: {command} --resume {shlex.quote(str(run.cell.path))} --cancel-batches"
+        )
 
 
 def _command_path(plan: StudyPlan) -> str:

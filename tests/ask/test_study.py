@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -132,19 +133,22 @@ class TestAsked:
 
 
 class TestDisturbed:
-    def kill_and_finish(self, server: RehearseServer, rng: random.Random, kills: int, **size: int) -> None:
-        file = study_file(server.base_url, **size)
-        study = Path("studies/study")
-        for _ in range(kills):
-            before = on_disk(study)
-            server.reset()
-            process = start("study", str(file))
-            n = rng.randrange(1, 40)
-            wait_for(lambda process=process, n=n: len(server.log) >= n or process.poll() is not None)
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-            assert not set(asked(server)) & before
-            assert server.ledger.max_in_flight["all"] <= 5
+    def kill_and_finish(self, server: RehearseServer, rng: random.Random, *steps: dict[str, Any], kills: int) -> None:
+        """Kill a study so often at each step of its growth, then let it end; it equals one that was asked at once."""
+        study, grown = Path("studies/study"), {}
+        for step in steps:
+            grown |= step
+            file = study_file(server.base_url, **grown)
+            for _ in range(kills):
+                before = on_disk(study)
+                server.reset()
+                process = start("study", str(file))
+                n = rng.randrange(1, 40)
+                wait_for(lambda process=process, n=n: len(server.log) >= n or process.poll() is not None)
+                process.send_signal(signal.SIGKILL)
+                process.communicate()
+                assert not set(asked(server)) & before
+                assert server.ledger.max_in_flight["all"] <= 5
         before = on_disk(study)
         server.reset()
         server.profile = Profile()
@@ -152,22 +156,31 @@ class TestDisturbed:
         assert ended.code == 0, ended.err
         assert not set(asked(server)) & before
         assert_each_asked_once(study)
-        undisturbed = study_file(server.base_url, **size, name="undisturbed.toml")
+        undisturbed = study_file(server.base_url, **grown, name="undisturbed.toml")
         assert run_process("study", undisturbed, cwd=Path.cwd(), timeout_s=240).code == 0
         assert derived(study) == derived(Path("studies/undisturbed"))
 
     def test_killed_a_few_times(self, inputs, server):
         server.profile = SLOW
-        self.kill_and_finish(server, random.Random(3), kills=3)
+        self.kill_and_finish(server, random.Random(3), {}, kills=3)
 
     @pytest.mark.torture
-    def test_killed_ten_times_with_faults(self, inputs, server):
+    def test_killed_ten_times_with_faults_while_it_grows_by_a_policy_a_judge_and_repeats(self, inputs, server):
         server.profile = Profile(
             latency=Latency("lognormal", 0.01, 0.5),
             faults={"429": 0.03, "reset": 0.01, "cut": 0.01},
             retry_after="0.01",
         )
-        self.kill_and_finish(server, random.Random("torture"), kills=10, rows=60, repeats=4)
+        self.kill_and_finish(
+            server,
+            random.Random("torture"),
+            {"policies": ("alpha", "beta"), "judges": ("strict",), "rows": 60, "repeats": 2},
+            {"policies": ("alpha", "beta", "gamma")},
+            {"judges": ("strict", "mild")},
+            {"repeats": 3},
+            {"repeats": 4},
+            kills=2,
+        )
 
     def test_ctrl_c_saves_what_is_in_flight(self, inputs, server):
         file = study_file(server.base_url, rows=6)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from proverbench.ask.parts import NO_ROLE
 from proverbench.ask.study_plan import plan_study
 from proverbench.cli.common import EXIT_COMPLETE
 from proverbench.cli.study_estimate import print_study_estimate
@@ -18,6 +19,7 @@ def study(
     shard: str | None,
     executor: str,
     ray_address: str | None,
+    batch: str | None,
     configs: tuple[Path, ...],
 ) -> int:
     """Several policies and several judges on one data set: FILE says which, one command asks all of it."""
@@ -26,10 +28,12 @@ def study(
         return EXIT_COMPLETE
     if ray_address is not None and executor != "ray":
         raise ConfigError("--ray-address names a Ray cluster, so it needs --executor ray")
+    if batch not in (None, NO_ROLE) and executor == "ray":
+        raise ConfigError("--batch cannot be given with --executor ray: one process is enough to ask in batches")
     if file.is_dir() and is_study(file):
         file = file / STUDY_FILE
     folder = output or (file.parent if _is_kept(file) else Path("studies") / file.stem)
-    plan = plan_study(load_study(file), folder, shard=shard)
+    plan = plan_study(load_study(file), folder, shard=shard, batch=batch)
     if dry_run:
         print_study_estimate(plan)
         return EXIT_COMPLETE

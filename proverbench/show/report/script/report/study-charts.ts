@@ -1,7 +1,7 @@
 /* The charts of a study: panels against the number of judgments, scores against costs. */
 import { asRows, base, counts, curves, dots, shares, zoom } from "./drawing";
 import { high, low } from "./intervals";
-import type { PanelRule, Study } from "./model";
+import type { PanelRule, Study } from "./study-model";
 import { chart, h, number, percent } from "./shell";
 import { chosen, head } from "./state";
 

@@ -2,7 +2,8 @@
 import type { Child } from "../shell/elements";
 import { between } from "./intervals";
 import { listAddress } from "./filters";
-import type { Shown, Study, StudyCell } from "./model";
+import type { Shown } from "./model";
+import type { Study, StudyCell } from "./study-model";
 import { costChart, panelCurves } from "./study-charts";
 import { h, number, percent, table, visible } from "./shell";
 
