@@ -20,7 +20,7 @@ from proverbench.ask.parts import PreparedRun
 from proverbench.ask.progress import StageCount
 from proverbench.ask.reserve import Share
 from proverbench.benchmark import benchmark_of
-from proverbench.endpoints.batch import BatchClients
+from proverbench.endpoints.batch_clients import BatchClients
 from proverbench.errors import ConfigError, ProverBenchError
 from proverbench.inputs.config import check_environment
 from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, Summary

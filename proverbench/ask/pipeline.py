@@ -26,7 +26,7 @@ from proverbench.endpoints.base import (
     Request,
     Unanswered,
 )
-from proverbench.endpoints.batch import BatchClients
+from proverbench.endpoints.batch_clients import BatchClients
 from proverbench.endpoints.seeds import call_seed
 from proverbench.errors import (
     EndpointError,

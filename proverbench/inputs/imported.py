@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from proverbench.errors import DataError
-from proverbench.inputs.data import derive_problem_id, derive_proof_id, load_problems, load_proofs
+from proverbench.inputs.data import load_problems, load_proofs
+from proverbench.inputs.rows import derive_problem_id, derive_proof_id
 from proverbench.run.disk import fitting_name
 
 FIRST_ERROR_IS_FATAL = (

@@ -89,6 +89,8 @@ class JudgmentArrays:
     """Judges' grades and people's; None where judges give none."""
     paragraphs: bool = False
     """Whether judges name paragraphs as ProcessBench does."""
+    places: bool = True
+    """Whether judges say where the first error is."""
 
     @property
     def offers(self) -> frozenset[Need]:
@@ -243,6 +245,7 @@ class ArrayBuilder:
         repeats: R.
         best_grade: K, the best grade that judges may give; None where they give none.
         paragraphs: Whether judges name paragraphs as ProcessBench does.
+        places: Whether judges say where the first error is.
 
     Raises:
         ValueError: If S or R is below 1.
@@ -256,6 +259,7 @@ class ArrayBuilder:
         samples: int = 1,
         best_grade: float | None = None,
         paragraphs: bool = False,
+        places: bool = True,
     ) -> None:
         check_extent(samples=samples, repeats=repeats)
         self._task: Task = task
@@ -270,6 +274,7 @@ class ArrayBuilder:
         self._digest = array("Q")
         self._best_grade = best_grade
         self._paragraphs = paragraphs
+        self._places = places
         self._judge_grade, self._human_grade, self._max_grade = array("d"), array("d"), array("q")
 
     def add(self, record: ProofRecord) -> None:
@@ -351,6 +356,7 @@ class ArrayBuilder:
             policy=Labels(codes["policy"], tuple(self._names["policy"])),
             grades=grades,
             paragraphs=self._paragraphs,
+            places=self._places,
         )
 
 

@@ -31,25 +31,13 @@ from proverbench.records import (
     ShardPlace,
 )
 from proverbench.run.disk import CALLS, LOCK, SEAL, disk, write_whole
+from proverbench.run.inputs import INPUTS, NEXT_INPUTS, encode_rows, finish_growth
 from proverbench.run.journal import Journal, now, write_lines
 from proverbench.run.lock import RunLock
 from proverbench.run.looks import size_of
+from proverbench.run.manifest import FORMAT_VERSION, MANIFEST, PROMPTS, PROTOCOL_FILE, pretty, run_id
 from proverbench.run.reading import open_calls
-from proverbench.run.sources import (
-    FORMAT_VERSION,
-    INPUTS,
-    MANIFEST,
-    NEXT_INPUTS,
-    PROMPT_FILES,
-    PROMPTS,
-    PROTOCOL_FILE,
-    SUMMARY,
-    Sources,
-    encode_rows,
-    finish_growth,
-    pretty,
-    run_id,
-)
+from proverbench.run.sources import PROMPT_FILES, SUMMARY, Sources
 
 
 @dataclass(frozen=True)

@@ -142,6 +142,7 @@ class Summariser:
             repeats=plan.repeats,
             best_grade=protocol.max_grade if protocol.verdict == "grade" else None,
             paragraphs=protocol.name == "process-v1",
+            places=protocol.verdict == "first-error-step",
         )
         self._splits = {name: _Split() for name in splits(sources.rows)}
         self._invalid: dict[Role, Counter[str]] = {role: Counter() for role in ROLES}
@@ -230,7 +231,7 @@ class Summariser:
         if split.complete and seen.expected:
             chosen = arrays.split(name)
             split.metrics = scores(chosen, meta=plan.meta)
-            split.undefined = undefined(split.metrics) or UNSET
+            split.undefined = undefined(split.metrics, places=chosen.places) or UNSET
             split.intervals, split.bounds = split_uncertainty(chosen, meta=plan.meta, metrics=split.metrics)
         return split
 

@@ -11,7 +11,7 @@ from proverbench.ask.executors.spread import ClusterPipeline, refuse_open_batche
 from proverbench.ask.reserve import Share
 from proverbench.ask.sharing import Sharing, leave, share
 from proverbench.endpoints.base import EndpointState
-from proverbench.endpoints.batch import BatchClients
+from proverbench.endpoints.batch_clients import BatchClients
 from proverbench.endpoints.factory import close_callers, open_callers
 from proverbench.inputs.config import Config
 from proverbench.records import Role

@@ -31,8 +31,9 @@ from proverbench.endpoints.caller import EndpointCaller
 from proverbench.endpoints.factory import open_callers
 from proverbench.errors import ConfigError, FatalEndpointError, JournalError, ProverBenchError
 from proverbench.records import SessionLine
+from proverbench.run.manifest import MANIFEST
 from proverbench.run.session import Session
-from proverbench.run.sources import MANIFEST, Sources
+from proverbench.run.sources import Sources
 from proverbench.spending.budget import Spent
 from proverbench.version import __version__
 

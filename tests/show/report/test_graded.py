@@ -78,6 +78,10 @@ def test_the_index_has_acceptance_and_grade_of_each_judgment(runs):
     plots = run["splits"]["all"]["plots"]
     assert "confusion" not in plots
     assert {row["on"] for row in plots["agreement"] + plots["human_agreement"]} == {"accept"}
+    assert plots["grades"]["judge_max"] == plots["grades"]["people_max"] == 7
+    assert sum(row["count"] for row in plots["grades"]["distribution"]) == 7 + len(HUMAN)
+    assert "first_error_step_accuracy" not in run["splits"]["all"]["metrics"]
+    assert not any("step" in warning for warning in run["warnings"])
     assert head["reasons"]["missing:points"]
 
 
@@ -131,6 +135,44 @@ def test_the_page_counts_by_acceptance_and_shows_grades(opened, runs, tmp_path, 
         page.page.evaluate("location.hash = '#/proofs?human=false-reject'")
         page.settled()
         assert page.text(".hits").startswith("2 of 4")
+
+
+def _numbers(page, title: str) -> list[list[str]]:
+    """The table of a chart's numbers."""
+    figure = page.page.locator("figure.chart", has=page.page.get_by_role("heading", name=title))
+    figure.locator("details.numbers summary").click()
+    rows = figure.locator("details.numbers tbody tr")
+    rows.first.wait_for()
+    return [row.locator("th, td").all_inner_texts() for row in rows.all()]
+
+
+def test_grades_are_plotted_with_their_numbers(opened, runs, tmp_path):
+    page = opened(make_page(tmp_path, runs / "v"))
+    shown = page.page.locator("#plots-section")
+    # Grades 7 7 6 3 3 2 0, of which 7 7 6 accept.
+    assert "42.9 % of the judge's grades accept, from 6 of 7 on" in shown.inner_text()
+    assert _numbers(page, "Which grades are given")[-2:] == [
+        ["people", "0.8571", "1", "0.2500"],
+        ["people", "1", "2", "0.5000"],
+    ]
+    # Means 7, 4.5, 2.5 and 0 against 7, 6, 2 and 7.
+    assert "of 4 proofs the judge grades 2 lower than people, 1 the same, 1 higher" in shown.inner_text()
+    against = _numbers(page, "The judge's grade against people's")
+    assert against == [["2", "2.500", "1"], ["6", "4.500", "1"], ["7", "0", "1"], ["7", "7", "1"]]
+    # Where it gives 7 people give 7, twice; 3: once 6 and once 2.
+    assert "where the judge gives 3, people give 4 on average (2 judgments)" in shown.inner_text()
+    worth = _numbers(page, "Calibration")
+    assert [(row[0], row[1], row[-1]) for row in worth] == [
+        ("0", "7", "1"), ("2", "2", "1"), ("3", "4", "2"), ("6", "6", "1"), ("7", "7", "2"),
+    ]  # fmt: skip
+    assert shown.locator("figure.chart svg[role=img]").count() >= 3
+
+
+def test_grades_without_people_have_their_spread_alone(opened, runs, tmp_path):
+    page = opened(make_page(tmp_path, runs / "p"))
+    titles = page.page.locator("#plots-section h3").all_inner_texts()
+    assert "Which grades are given" in titles
+    assert not any("people" in title or "Calibration" in title for title in titles)
 
 
 def test_no_figure_but_a_share_is_in_percent(command, opened, runs, tmp_path):
