@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from proverbench.benchmark import benchmark_of
-from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
+from proverbench.metrics.array_building import arrays_of
+from proverbench.metrics.arrays import INVALID, JudgmentArrays
 from proverbench.metrics.grades import pair_counts
 from proverbench.metrics.rates import published_rates
 from proverbench.metrics.registry import METRICS, metrics_of

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from msgspec import UNSET
 from msgspec.structs import asdict
 
-from proverbench.metrics.arrays import ArrayBuilder, JudgmentArrays
+from proverbench.metrics.array_building import ArrayBuilder
+from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.scores import scores, undefined
 from proverbench.metrics.uncertainty import split_uncertainty
 from proverbench.protocols.basic_v1 import END_OF_REASONING

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 from msgspec import UNSET
 
-from proverbench.metrics.arrays import META_UNITS, SEVERITIES, meta_units, severity_of
+from proverbench.metrics.array_building import meta_units, severity_of
+from proverbench.metrics.arrays import META_UNITS, SEVERITIES
 from proverbench.metrics.rates import Sums, exact_sums
 from proverbench.metrics.registry import every_metric
 from proverbench.metrics.shown import shown_interval

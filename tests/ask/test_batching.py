@@ -504,7 +504,8 @@ batching.Batches.{name} = slow if inspect.iscoroutinefunction(inner) else plain
 from proverbench.cli import main
 main(sys.argv[1:], prog_name="proverbench")
 """
-        died = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, timeout=120, check=False)
+        command = [sys.executable, "-c", code, *arguments]
+        died = subprocess.run(command, capture_output=True, timeout=HUNG_S, check=False)
         assert died.returncode == -signal.SIGKILL, died.stderr
 
     @pytest.mark.parametrize(
@@ -637,7 +638,7 @@ class TestStopped:
                 if len(told) == 3:
                     all_told.set()
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(all_told.wait(), 20)
+                    await asyncio.wait_for(all_told.wait(), 120)
                 waited.append(len(told))
 
         server.script = play

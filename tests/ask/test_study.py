@@ -15,7 +15,7 @@ import pytest
 from proverbench.rehearse import GeneratedReplies, Latency, Profile, RehearseServer
 from proverbench.run.study import cells_of
 from tests.studies import asked, assert_each_asked_once, derived, on_disk, seed_of, study_file
-from tests.support import Gate, problem_rows, proof_rows, run_process, wait_for, wait_for_words, write_rows
+from tests.support import HUNG_S, Gate, problem_rows, proof_rows, run_process, wait_for, wait_for_words, write_rows
 
 SLOW = Profile(latency=Latency("lognormal", 0.01, 0.5))
 
@@ -152,12 +152,12 @@ class TestDisturbed:
         before = on_disk(study)
         server.reset()
         server.profile = Profile()
-        ended = run_process("study", file, cwd=Path.cwd(), timeout_s=240)
+        ended = run_process("study", file, cwd=Path.cwd())
         assert ended.code == 0, ended.err
         assert not set(asked(server)) & before
         assert_each_asked_once(study)
         undisturbed = study_file(server.base_url, **grown, name="undisturbed.toml")
-        assert run_process("study", undisturbed, cwd=Path.cwd(), timeout_s=240).code == 0
+        assert run_process("study", undisturbed, cwd=Path.cwd()).code == 0
         assert derived(study) == derived(Path("studies/undisturbed"))
 
     def test_killed_a_few_times(self, inputs, server):
@@ -190,7 +190,7 @@ class TestDisturbed:
         process.send_signal(signal.SIGINT)
         wait_for_words(process, "asking nothing new; 5 calls in flight")
         gate.open()
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=HUNG_S)
         assert process.returncode == 130, err
         assert "go on with: proverbench study study.toml" in err
         assert len(server.log) == 14
@@ -335,5 +335,5 @@ class TestRefused:
         assert ended.code == 1
         assert "is being written by" in ended.err
         gate.open()
-        process.communicate(timeout=60)
+        process.communicate(timeout=HUNG_S)
         assert process.returncode == 0

@@ -24,7 +24,7 @@ from proverbench.errors import ConfigError
 from proverbench.records import Extent, Identity, Manifest
 from proverbench.rehearse import GeneratedReplies, ModelReply, Profile
 from proverbench.spending.budget import Spent
-from tests.support import ROOT, Gate, is_gone, problem_rows, run_process, wait_for, write_config, write_rows
+from tests.support import HUNG_S, ROOT, Gate, is_gone, problem_rows, run_process, wait_for, write_config, write_rows
 
 HOSTILE = "m[/red]x [bold]y[/bold] :smile: \x1b[31mz\x07\r"
 SHOWN = r"m[/red]x [bold]y[/bold] :smile: \u001b[31mz\u0007\u000d"
@@ -44,7 +44,7 @@ def shell(line: str, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]
     """A line of bash, in which ``$P`` is the command; ends as its first command ends."""
     env = {**os.environ, "P": f"{sys.executable} -m proverbench", "PYTHONPATH": str(ROOT), **more}
     line = f"{line}; exit ${{PIPESTATUS[0]}}"
-    return subprocess.run(["bash", "-c", line], cwd=cwd, env=env, capture_output=True, text=True, timeout=60)
+    return subprocess.run(["bash", "-c", line], cwd=cwd, env=env, capture_output=True, text=True, timeout=HUNG_S)
 
 
 def complete(folder: Path) -> bool:
@@ -287,7 +287,7 @@ m.proverbench()
                 os.write(process.stdin.fileno(), b".")
                 time.sleep(delay)
             process.send_signal(signal.SIGINT)
-            process.wait(timeout=60)
+            process.wait(timeout=HUNG_S)
             _, err = process.communicate()
             codes.append(process.returncode)
             assert err.strip() in (b"stopped by Ctrl-C", b"")
@@ -323,7 +323,7 @@ with ending_tidily(), tempfile.TemporaryDirectory(dir="."):
             process.send_signal(which)
             if code == 0:
                 process.stdin.close()  # what the child waits for
-            assert process.wait(timeout=60) == code
+            assert process.wait(timeout=HUNG_S) == code
             with pytest.raises(ProcessLookupError):
                 os.kill(int(pid.read_text()), 0)
             assert process.stderr.read().decode() == (f"stopped by {which.name}\n" if code else "")
@@ -346,7 +346,7 @@ with ending_tidily():
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
-            timeout=60,
+            timeout=HUNG_S,
             check=False,
         )
         assert ended.returncode == code
@@ -371,7 +371,7 @@ with ending_tidily():
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=HUNG_S,
         )
         assert (ended.returncode, ended.stderr) == (143, "stopped by SIGTERM\n")
 
@@ -392,7 +392,7 @@ with ending_tidily():
         process.send_signal(signal.SIGHUP)
         if code == 0:
             gate.open()
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=HUNG_S)
         assert process.returncode == code
         assert (b"go on with: proverbench run --resume r" in err) is (code == 129)
         assert complete(inputs / "r") is (code == 0)

@@ -16,7 +16,7 @@ from proverbench.show.exports.registry import export_names
 from proverbench.show.exports.safe import CELL_LIMIT, cut, looks_like_formula, visible
 from proverbench.show.frames import load
 from tests.cli.conftest import HOSTILE
-from tests.support import ROOT
+from tests.support import HUNG_S, ROOT
 
 
 def test_csv(command, saved):
@@ -117,7 +117,7 @@ def test_latex_compiles(command, saved):
     command("export", saved / "p1", saved / "v1", "--to", "latex", "-o", "table.tex")
     document = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\\input{table}\\end{document}"
     Path("paper.tex").write_text(document, encoding="utf-8")
-    subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"], check=True, timeout=60)
+    subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"], check=True, timeout=HUNG_S)
 
 
 def test_an_incomplete_run_has_rows_but_no_scores(command, saved):

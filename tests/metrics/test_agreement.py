@@ -22,7 +22,8 @@ from proverbench.metrics.agreement import (
     same_proofs,
     step_confusion,
 )
-from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
+from proverbench.metrics.array_building import arrays_of
+from proverbench.metrics.arrays import INVALID, JudgmentArrays
 from proverbench.metrics.coefficients import cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha, raw_agreement
 from tests.metrics.made_up import few_examples, prover_record, verifier_arrays, verifier_record
 

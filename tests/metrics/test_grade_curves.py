@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from msgspec import UNSET
 
-from proverbench.metrics.arrays import arrays_of
+from proverbench.metrics.array_building import arrays_of
 from proverbench.metrics.grade_curves import BANDS, against_people, calibration, distribution
 from proverbench.records import Judgment, ProofRecord
 

@@ -21,6 +21,7 @@ from proverbench.ask.executors.joining import greeted
 from proverbench.rehearse import GeneratedReplies, Latency, Profile, RehearseServer
 from tests.studies import asked, assert_each_asked_once, derived, on_disk, study_file
 from tests.support import (
+    HUNG_S,
     Gate,
     is_gone,
     problem_rows,
@@ -83,7 +84,7 @@ class RayCluster:
         for process in reversed(self.processes):
             process.terminate()
         for process in self.processes:
-            process.wait(60)
+            process.wait(HUNG_S)
 
 
 @contextmanager
@@ -136,7 +137,7 @@ def start(cluster: RayCluster | None, *arguments: str, **environ: str) -> subpro
     )
 
 
-def end(process: subprocess.Popen[str], timeout_s: float = 120) -> tuple[int, str]:
+def end(process: subprocess.Popen[str], timeout_s: float = HUNG_S) -> tuple[int, str]:
     try:
         _, err = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from proverbench.metrics.arrays import JudgmentArrays, arrays_of
+from proverbench.metrics.array_building import arrays_of
+from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.planning import Prices, assumed, correlated, power
 from proverbench.metrics.voting import Cost
 from proverbench.show.plan.basis import Basis, Costs, from_assumptions

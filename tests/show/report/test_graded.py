@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from proverbench.metrics.arrays import UNLOCATED
 from proverbench.rehearse import ModelReply, RehearseServer
@@ -118,23 +119,21 @@ def test_the_page_counts_by_acceptance_and_shows_grades(opened, runs, tmp_path, 
     assert "differ in verdict or step" not in shows
     assert "Where the first error is" not in shows
     run, key = (name, "v1") if name == "v" else (name, "p1%2F0")
-    page.page.evaluate(f"location.hash = '#/proof/{run}/{key}'")
-    page.settled()
+    page.go(f"#/proof/{run}/{key}")
     strip = page.page.locator(".big-strip")
-    assert [mark.inner_text() for mark in strip.locator(".mark").all()] == ["6", "3"]
-    assert "1 of 2 accept, 1 reject" in strip.inner_text()
+    expect(strip.locator(".mark")).to_have_text(["6", "3"])
+    expect(strip).to_contain_text("1 of 2 accept, 1 reject")
     judgments = page.page.locator(".judgments")
-    assert "Judgment 0 accepts, grade 6" in judgments.inner_text()
-    assert "Judgment 1 rejects, grade 3" in judgments.inner_text()
-    assert "step -3" not in judgments.inner_text()
+    expect(judgments).to_contain_text("Judgment 0 accepts, grade 6")
+    expect(judgments).to_contain_text("Judgment 1 rejects, grade 3")
+    expect(judgments).not_to_contain_text("step -3")
     choices = page.page.locator("form.filters select").first.inner_text()
     assert "Judgments differ in grade" in choices
     assert "or step" not in choices
     if name == "v":
         assert "6 of 7 points" in page.text(".human")
-        page.page.evaluate("location.hash = '#/proofs?human=false-reject'")
-        page.settled()
-        assert page.text(".hits").startswith("2 of 4")
+        page.go("#/proofs?human=false-reject")
+        expect(page.page.locator(".hits").first).to_have_text(re.compile("^2 of 4"))
 
 
 def _numbers(page, title: str) -> list[list[str]]:
@@ -212,5 +211,5 @@ def test_the_page_shows_units_and_the_direction_of_a_bias(opened, runs, tmp_path
         assert "%" not in rows[name]
         assert re.match(r"−?[01]\.\d{3}( \[|$)", rows[name].split("\n")[0])
     page.page.locator("tr", has_text="bias_valid").locator("button.explain").click()
-    said = page.page.locator("dialog.explanation[open]").inner_text()
-    assert "0 is best; a plain number, from −1 to 1." in said
+    said = page.page.locator("dialog.explanation[open]")
+    expect(said).to_contain_text("0 is best; a plain number, from −1 to 1.")

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from proverbench.metrics.shown import shown_interval
 from proverbench.rehearse import GeneratedReplies, RehearseServer
@@ -42,7 +43,7 @@ def asked(tmp_path_factory):
 def test_the_matrix_shows_every_score_and_leads_to_its_run(opened, tmp_path):
     page = opened(page_of(STUDY, tmp_path / "r.html")).page
     section = page.locator("section.study")
-    section.wait_for()
+    expect(section).to_be_visible()
     text = section.inner_text()
     for row in study_tables(STUDY)["runs"]:
         cell = section.locator(f'a[href="#/run/{row["policy"]}--{row["judge"]}"]')
@@ -53,7 +54,7 @@ def test_the_matrix_shows_every_score_and_leads_to_its_run(opened, tmp_path):
     for said in ("more than half", "all judges", "not by"):
         assert said in text
     section.locator('a[href="#/run/cool--wild"]').click()
-    page.wait_for_function("document.querySelector('#glance').innerText.includes('cool--wild')")
+    expect(page.locator("#glance")).to_contain_text("cool--wild")
 
 
 def test_the_head_repeats_no_paths():
@@ -62,8 +63,6 @@ def test_the_head_repeats_no_paths():
 
 
 def test_a_link_and_the_filters_show_what_one_judge_accepts_and_another_does_not(opened, tmp_path, asked):
-    from playwright.sync_api import expect
-
     page = opened(page_of(asked, tmp_path / "r.html")).page
     found = [
         (policy, row["accepts"], row["rejects"], row["proofs"])
@@ -90,8 +89,6 @@ def test_a_link_and_the_filters_show_what_one_judge_accepts_and_another_does_not
 
 
 def test_the_charts_of_panels_and_costs(opened, tmp_path, asked):
-    from playwright.sync_api import expect
-
     page = opened(page_of(asked, tmp_path / "r.html")).page
     panels = page.locator(".panel-curves")
     expect(panels.locator("figcaption")).to_contain_text("Panels of judges: alpha")
