@@ -32,7 +32,10 @@ from proverbench.rehearse.plays import failure
 from proverbench.run import journal
 from proverbench.run.calls import CallsReader
 from proverbench.run.disk import CALLS
-from tests.support import HUNG_S, problem_rows, proof_rows, write_config, write_rows
+from proverbench.run.study import cells_of
+from tests.studies import assert_each_asked_once, study_file
+from tests.studies import derived as derived_study
+from tests.support import HUNG_S, problem_rows, proof_rows, wait_for, write_config, write_rows
 
 PROVER = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--samples", "2", "--verifier-repeats", "3")
 VERIFIER = ("verify", "--data", "proofs.jsonl", "--config", "config.toml", "--verifier-repeats", "2", "--meta")
@@ -189,6 +192,52 @@ class TestEqualToADirectRun:
             roles = json.loads(Path(run, "timing.json").read_bytes())["roles"]
             assert told[run] == pytest.approx(sum(role["cost_usd"] for role in roles.values()), rel=1e-6)
         assert told["r"] == pytest.approx(told["direct"] / 2)
+
+
+@only("kind", ["openai"])
+class TestStudies:
+    """Judges in batches; the policies directly, for each proof is written once."""
+
+    @pytest.fixture
+    def study(self, inputs, server):
+        server.replies = GeneratedReplies(vary="seed", invalid_rate=0.2)
+        return study_file(server.base_url, policies=("alpha", "beta"), rows=4)
+
+    def test_judges_in_batches_equal_judges_asked_directly(self, command, study, server):
+        ended = command("study", study, "--batch")
+        assert ended.code == 0, ended.err
+        assert {received.json["model"] for received in direct_asks(server)} == {"policy-alpha", "policy-beta"}
+        assert_each_asked_once(Path("studies/study"))
+        for cell in cells_of(Path("studies/study")):
+            batched = {call.role for call in calls(str(cell.path)) if call.batch is not None}
+            assert batched == {"verifier"}
+        assert command("study", study, "--output", "direct").code == 0
+        assert derived_study(Path("studies/study")) == derived_study(Path("direct"))
+
+    def test_batches_that_are_left_are_collected_by_the_same_command(self, command, study, server, stopped_clock):
+        server.profile = Profile(batch=BatchProfile(duration_s=10.0))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "proverbench", "study", str(study), "--batch", "verifier"],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        wait_for(lambda: server.batches.submitted == 6, process)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=HUNG_S)
+        assert process.returncode == 130, err
+        assert "verifier calls are in batches, which go on at the provider" in err
+        stopped_clock[0] += 100
+        ended = command("study", study)
+        assert ended.code == 0, ended.err
+        assert server.batches.submitted == 6
+        assert not [received for received in direct_asks(server) if received.json["model"].startswith("judge")]
+
+    def test_policies_in_batches_are_refused_with_what_to_do(self, command, study, server):
+        ended = command("study", study, "--batch", "policy,verifier")
+        assert ended.code == 2
+        assert "proverbench run --batch policy" in ended.err
+        assert command("study", study, "--batch", "--executor", "ray").code == 2
+        assert not server.log
 
 
 def test_the_largest_batches_are_those_that_the_page_says():

@@ -27,7 +27,7 @@
   var head;
   var items = [];
   var byPlace = /* @__PURE__ */ new Map();
-  var chosen = { run: 0, split: "all", by: null };
+  var chosen = { run: 0, split: "all", by: null, panel: "" };
   async function readModel() {
     head = await PB.model();
     const { columns: columns2, proofs, problems, domains, subjects, policies } = head.index;
@@ -47,6 +47,10 @@
   var proofAt = (run, key) => byPlace.get(place(run, key));
   var address = (item, run = item.runs[0][0], repeat = null) => `#/proof/${encodeURIComponent(head.runs[run].name)}/${encodeURIComponent(item.key)}${repeat === null ? "" : `/${repeat}`}`;
   var ofRuns = (item, run) => run === "" ? item.runs : item.runs.filter(([number2]) => head.runs[number2].name === run);
+  function cellOf(run) {
+    const [policy, judge] = head.runs[run].name.split("--");
+    return judge === void 0 ? { judge: policy } : { policy, judge };
+  }
   var roleOf = (run, role) => run.roles.find((entry) => entry.role === role)?.model ?? "–";
 
   // report/marks.ts
@@ -57,6 +61,7 @@
   var accepts = (mark) => mark === ACCEPTS;
   var rejects = (mark) => mark >= 0 || mark === UNLOCATED;
   var valid = (mark) => accepts(mark) || rejects(mark);
+  var acceptedBy = ([, why, marks]) => !why && marks.length > 0 && marks.every(accepts);
   var kind = (mark) => mark === ACCEPTS ? "accept" : rejects(mark) ? "reject" : mark === MISSING ? "missing" : "invalid";
   var reasonOf = (mark) => head.index.reasons[INVALID_FROM - mark];
   var sign = (mark, grade = null) => grade !== null ? String(grade) : mark === ACCEPTS ? "✓" : mark >= 0 ? String(mark) : mark === UNLOCATED ? "✗" : mark === MISSING ? "·" : "!";
@@ -97,10 +102,7 @@
   var some = (runs, holds2) => runs.some(([, , marks]) => marks.some(holds2));
   var SHOWN = {
     "": ["All proofs", () => true],
-    accepted: [
-      "Accepted by all judgments",
-      (_, runs) => runs.every(([, why, marks]) => !why && marks.length > 0 && marks.every(accepts))
-    ],
+    accepted: ["Accepted by all judgments", (_, runs) => runs.every(acceptedBy)],
     rejected: ["Rejected by a judgment", (_, runs) => some(runs, rejects)],
     split: ["One judgment accepts, one rejects", (_, runs) => some(runs, accepts) && some(runs, rejects)],
     differ: ["Judgments differ: verdict or step", (_, runs) => differ(runs), namesSteps],
@@ -141,7 +143,19 @@
   function judged(differs) {
     return ({ label: label2 }, runs) => label2 !== null && some(runs, (mark) => valid(mark) && differs(mark, label2));
   }
-  var NO_FILTER = { show: "", reason: "", human: "", run: "", domain: "", subject: "", text: "" };
+  var NO_FILTER = {
+    show: "",
+    reason: "",
+    human: "",
+    run: "",
+    /** Of a study: whose proofs, which judge accepts them, and which does not, each by its run's rule. */
+    of: "",
+    yes: "",
+    no: "",
+    domain: "",
+    subject: "",
+    text: ""
+  };
   var filter = { ...NO_FILTER };
   var setFilter = (next) => filter = next;
   var matches = (item) => holds(item, filter);
@@ -149,12 +163,20 @@
     const runs = ofRuns(item, wanted.run);
     if (!runs.length) return false;
     if (!SHOWN[wanted.show][1](item, runs) || !HUMAN[wanted.human][1](item, runs)) return false;
+    if (wanted.of && !item.runs.some(([run]) => cellOf(run).policy === wanted.of)) return false;
+    if (wanted.yes && !says(item, wanted.yes, true)) return false;
+    if (wanted.no && !says(item, wanted.no, false)) return false;
     if (wanted.reason && !invalidFor(runs, wanted.reason)) return false;
     if (wanted.domain && item.domain !== wanted.domain) return false;
     if (wanted.subject && item.subject !== wanted.subject) return false;
     if (!wanted.text) return true;
     return found.has(item) || contains([item.key, item.opening, item.subject, item.policy].join("\n"), wanted.text);
   }
+  function says(item, judge, accepting) {
+    const marks = item.runs.find(([run]) => cellOf(run).judge === judge && head.runs[run].task === "prover");
+    return marks !== void 0 && !pending(marks) && acceptedBy(marks) === accepting;
+  }
+  var pending = ([, why, marks]) => why === "pending" || marks.includes(MISSING);
   var invalidFor = (runs, reason) => runs.some(
     ([, why, marks]) => why === reason || marks.some((mark) => mark <= INVALID_FROM && reasonOf(mark) === reason)
   );
@@ -283,9 +305,28 @@
         ),
         "Run"
       ),
+      ofStudy(),
       pick("domain", anyOf("Every domain", distinct(items.map((item) => item.domain))), "Domain"),
       pick("subject", anyOf("Every subject", distinct(items.map((item) => item.subject))), "Subject")
     );
+  }
+  function ofStudy() {
+    if (!head.study) return null;
+    const policies = distinct(head.study.runs.map((cell) => cell.policy ?? ""));
+    const judges2 = distinct(head.study.runs.map((cell) => cell.judge));
+    return [
+      pick("of", anyOf("Every policy", policies), "Policy"),
+      pick(
+        "yes",
+        anyOf("Accepted by…", judges2, (judge) => `${judge} accepts`),
+        "Accepted by"
+      ),
+      pick(
+        "no",
+        anyOf("Not accepted by…", judges2, (judge) => `${judge} does not accept`),
+        "Not accepted by"
+      )
+    ];
   }
   function pick(name, options, title) {
     if (options.length < 2) return null;
@@ -700,8 +741,8 @@
   };
   var aboutReason = (code) => head.reasons[code];
   function reasonView(code) {
-    const says = aboutReason(code);
-    return [h("b", null, code), says ? [" ", explain(code, says)] : null];
+    const says2 = aboutReason(code);
+    return [h("b", null, code), says2 ? [" ", explain(code, says2)] : null];
   }
   var levelView = (level) => [
     h("b", null, level),
@@ -935,6 +976,7 @@
       "div",
       { class: "right", tabindex: 0, role: "region", "aria-label": "Judgments of this proof" },
       proof.annotation ? annotationView(proof.annotation) : h("p", { class: "small" }, "No person has annotated this proof."),
+      item.runs.length > 1 ? judgesView(item) : null,
       item.runs.map(
         (marks) => runView(
           item,
@@ -1090,6 +1132,35 @@
       remark ? [h("h4", null, "Remark"), prose(remark)] : null
     );
   }
+  function judgesView(item) {
+    const most = Math.max(1, ...item.runs.map(([, , marks]) => marks.length));
+    const said3 = ([run, why, marks, grades]) => why || !marks.length ? h("td", { colspan: most }, why === "pending" ? "no proof yet" : "no valid proof") : marks.map((mark, repeat) => h("td", null, markLink(item, run, mark, repeat, grades)));
+    const verdict = (marks) => item.task === "prover" ? h("td", null, acceptedBy(marks) ? "accepts" : "does not accept") : null;
+    return h(
+      "table",
+      { class: "beside" },
+      h("caption", null, item.task === "prover" ? "Each run accepts what all of its judgments accept" : "Who judged it"),
+      h(
+        "tbody",
+        null,
+        item.runs.map(
+          (marks) => h(
+            "tr",
+            null,
+            h("th", { scope: "row" }, head.study ? cellOf(marks[0]).judge : head.runs[marks[0]].name),
+            verdict(marks),
+            said3(marks)
+          )
+        )
+      )
+    );
+  }
+  function markLink(item, run, mark, repeat, grades = []) {
+    const grade = grades[repeat] ?? null;
+    const says2 = `Judgment ${repeat} ${words(mark, grade)}`;
+    const href = mark === MISSING ? null : address(item, run, repeat);
+    return h("a", { class: `mark ${kind(mark)}`, href, title: says2, "aria-label": says2 }, sign(mark, grade));
+  }
   function runView(item, [runNumber, why, marks, grades], shown2) {
     const run = head.runs[runNumber];
     return h(
@@ -1107,16 +1178,10 @@
     );
   }
   function bigStrip(item, run, marks, shown2, grades = []) {
-    const link2 = (mark, repeat) => {
-      const grade = grades[repeat] ?? null;
-      const says = `Judgment ${repeat} ${words(mark, grade)}`;
-      const href = mark === MISSING ? null : address(item, run, repeat);
-      return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark, grade));
-    };
     return h(
       "div",
       { class: "big-strip" },
-      marks.map(link2),
+      marks.map((mark, repeat) => markLink(item, run, mark, repeat, grades)),
       h("span", { class: "small" }, tally(marks)),
       shown2?.neutralised ? h(
         "p",
@@ -1592,7 +1657,7 @@
         h("b", null, `${between(interval)} %`)
       ) : h("p", { class: "ci" }, "no interval"),
       intervalBar(value, interval),
-      footnotes([interval]).map((says) => h("p", { class: "small" }, says)),
+      footnotes([interval]).map((says2) => h("p", { class: "small" }, says2)),
       favour(split.bounds?.[metric2]),
       gradeLine(run, split),
       run.task === "prover" ? h(
@@ -2106,11 +2171,11 @@ ${costOf2(row2.cost, unit)}`;
     const all = Math.max(...rows.map((row2) => row2.problems));
     const last = (count2) => rows.find((row2) => row2.problems === all && row2.samples === count2);
     const more = last(1) ? ` With ${number(all)} problems and one sample of each ±${points2(last(1)).toFixed(1)}.` : "";
-    const says = `${name} has ${plural(problems, "problem")} × ${plural(samples, "sample")} (the line). Half the width of the 95 % interval to expect with more or fewer.${more} proverbench plan answers more, and by cost.`;
+    const says2 = `${name} has ${plural(problems, "problem")} × ${plural(samples, "sample")} (the line). Half the width of the 95 % interval to expect with more or fewer.${more} proverbench plan answers more, and by cost.`;
     const here = () => Plot.ruleX([problems], { stroke: "currentColor", strokeDasharray: "3 4" });
     return chart({
       title: "What more problems or samples would buy",
-      says,
+      says: says2,
       rows,
       legend: legendOf2(rows),
       draw: (width) => base(width, {
@@ -2843,6 +2908,101 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     );
   }
 
+  // report/study-charts.ts
+  var RULES = [
+    ["any", "any judge accepts"],
+    ["majority", "more than half accept"],
+    ["all", "all judges accept"]
+  ];
+  function panelCurves(study) {
+    const policies = Object.keys(study.panels).filter((policy2) => study.panels[policy2].repeats > 1);
+    if (!policies.length) return null;
+    const policy = policies.includes(chosen.panel) ? chosen.panel : policies[0];
+    const rows = study.panels[policy].curve.map(({ rule, repeats, value }) => {
+      const series = RULES.findIndex(([name]) => name === rule);
+      return { rule: RULES[series][1], series, r: repeats, value, low: value, high: value };
+    });
+    const pick2 = (event) => {
+      chosen.panel = event.target.value;
+      const fresh = panelCurves(study);
+      section.replaceWith(fresh);
+      fresh.querySelector("select")?.focus();
+    };
+    const section = h(
+      "div",
+      { class: "panel-curves" },
+      policies.length > 1 ? h(
+        "label",
+        { class: "picker" },
+        "Panels on the proofs of ",
+        h(
+          "select",
+          { onchange: pick2 },
+          policies.map((name) => h("option", { value: name, selected: name === policy }, name))
+        )
+      ) : null,
+      chart({
+        title: `Panels of judges: ${policy}`,
+        says: "Each judge accepts with r judgments when all of them do; exact means over all choices of r of its R.",
+        rows: asRows(rows).map(({ rule, r, value }) => ({ rule, r, value })),
+        legend: RULES.map(([, label2], series) => ({ label: label2, series })),
+        draw: (width) => base(width, {
+          x: counts(
+            "r, judgments of each judge",
+            rows.map((row2) => row2.r)
+          ),
+          y: shares({ label: "score, %", domain: zoom(rows) }),
+          marks: curves(rows, "r", "rule", (row2) => `${row2.rule}
+r = ${row2.r}: ${percent(row2.value)}`)
+        })
+      })
+    );
+    return section;
+  }
+  function costChart(study) {
+    const scored = study.runs.filter((cell) => cell.value !== null);
+    const money = scored.every((cell) => cell.alone_usd != null);
+    const judges2 = [...new Set(scored.map((cell) => cell.judge))].sort();
+    const rows = scored.map((cell) => ({
+      policy: cell.policy ?? "",
+      judge: cell.judge,
+      series: judges2.indexOf(cell.judge),
+      cost: money ? cell.alone_usd : tokensOf2(`${cell.policy}--${cell.judge}`),
+      value: cell.value,
+      low: low(cell) ?? cell.value,
+      high: high(cell) ?? cell.value
+    }));
+    if (rows.length < 2 || !rows.every((row2) => row2.cost > 0)) return null;
+    const shown2 = (cost) => money ? `$${cost.toPrecision(3)}` : `${number(Math.round(cost))} tokens`;
+    return chart({
+      title: "Cost against score",
+      says: `Each point is a policy under a judge, with what writing its proofs and judging them costs, in ${money ? "US dollars" : "tokens (prices are not known for all of it)"}.`,
+      rows: asRows(rows),
+      legend: judges2.map((label2, series) => ({ label: label2, series })),
+      draw: (width) => base(width, {
+        x: {
+          label: money ? "cost, US dollars" : "tokens",
+          grid: false,
+          tickFormat: money ? (value) => `$${value}` : "~s",
+          ticks: Math.max(3, Math.round(width / 110)),
+          zero: true
+        },
+        y: shares({ label: "score, %", domain: zoom(rows) }),
+        marks: [
+          Plot.ruleX(rows, { x: "cost", y1: "low", y2: "high", strokeOpacity: 0.4 }),
+          dots(rows, "cost", (row2) => `${row2.policy}, ${row2.judge}
+${percent(row2.value)}
+${shown2(row2.cost)}`),
+          Plot.text(rows, { x: "cost", y: "value", text: "policy", textAnchor: "end", dx: -8, dy: -8 })
+        ]
+      })
+    });
+  }
+  function tokensOf2(name) {
+    const usage = Object.values(head.runs.find((run) => run.name === name)?.usage ?? {});
+    return usage.reduce((sum, role) => sum + (role.input ?? 0) + (role.output ?? 0), 0);
+  }
+
   // report/study.ts
   function studyView(study) {
     const policies = names(study.runs.map((cell) => cell.policy ?? ""));
@@ -2887,6 +3047,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
         rows: study.orders
       }) : null,
       costs(study),
+      h("div", { class: "charts" }, panelCurves(study), costChart(study)),
       sentences3(study.notes)
     );
   }
@@ -2939,12 +3100,13 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
         { key: "policy", label: "policy" },
         { key: "accepts", label: "accepted by" },
         { key: "rejects", label: "not by" },
-        { key: "proofs", label: "proofs", numeric: true },
+        { key: "proofs", label: "proofs", numeric: true, show: (row2) => row2.proofs ? proofsOf(row2) : "0" },
         { key: "of", label: "of", numeric: true }
       ],
       rows
     });
   }
+  var proofsOf = (row2) => h("a", { href: listAddress({ of: row2.policy, yes: row2.accepts, no: row2.rejects }) }, number(row2.proofs));
   function costs(study) {
     const rows = [...study.runs, ...study.calibrations].filter((cell) => cell.cost_usd !== null);
     if (!rows.length) return null;
@@ -3125,8 +3287,8 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       return;
     }
     reader2.current = null;
-    const says = reader2.shown.length ? "Choose a proof." : "No proof matches these filters.";
-    reader2.pane.replaceChildren(h("p", { class: "small" }, says));
+    const says2 = reader2.shown.length ? "Choose a proof." : "No proof matches these filters.";
+    reader2.pane.replaceChildren(h("p", { class: "small" }, says2));
     reader2.showList(true);
   }
   async function showOne(reader2, [run = "", key = "", repeat = ""]) {

@@ -1,4 +1,5 @@
 /* What the page is made from: the report's model, as proverbench/show/report/build.py writes it. */
+import type { Study } from "./study-model";
 import type { RunCurve } from "../plan/model";
 import type { Grades } from "./grades";
 import type { Facts } from "./published";
@@ -229,29 +230,6 @@ export interface Findings {
 export interface Shown {
   value: number;
   interval: Interval | null;
-}
-
-/** A run of a study, or a calibration of one. */
-export interface StudyCell {
-  policy?: string;
-  judge: string;
-  done: number;
-  wanted: number;
-  metric: string;
-  value: number | null;
-  interval: Shown["interval"];
-  rank: number | null;
-  corrected?: { value?: number; interval?: Shown["interval"]; refused?: string } | null;
-  cost_usd: number | null;
-}
-
-export interface Study {
-  runs: StudyCell[];
-  calibrations: StudyCell[];
-  orders: { first: string; second: string; tau_b: number; policies: number }[];
-  panels: Record<string, { repeats: number; rules: Record<"any" | "majority" | "all", Shown> }>;
-  crossed: Record<string, { accepts: string; rejects: string; proofs: number; of: number }[]>;
-  notes: string[];
 }
 
 export interface Head {
