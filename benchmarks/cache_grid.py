@@ -11,6 +11,7 @@ import math
 import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import NamedTuple
 
 from benchmarks import virtual_time
@@ -111,7 +112,8 @@ def ideal(*, kind: str, repeats: int, proofs: int) -> Simulated:
     """Every call asked once the answer before it has begun, so that all that can be read is."""
     model = _Model(kind)
     for number in range(proofs * repeats):
-        model.count(_job(number, repeats).request, float(number), float(number))
+        request = replace(_job(number, repeats).request, repeated=True)
+        model.count(request, 1e-6 * number, 1e-6 * number)
     return model.outcome(kind, math.nan)
 
 

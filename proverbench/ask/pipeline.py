@@ -89,6 +89,10 @@ class _Stage:
     def session(self) -> Session:
         return self._pipeline.session
 
+    @property
+    def afford(self) -> Afford | None:
+        return self._pipeline.afford
+
     def stopping(self) -> bool:
         return self._pipeline.stopping()
 
