@@ -9,7 +9,7 @@ from contextlib import aclosing
 import pytest
 
 from proverbench import concurrency
-from proverbench.concurrency import Ready, Turns, AwakeTimeout, bounded_map
+from proverbench.concurrency import AwakeTimeout, Ready, Turns, bounded_map
 
 
 async def numbers(n: int) -> AsyncGenerator[int | Ready[int], None]:
