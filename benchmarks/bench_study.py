@@ -8,16 +8,14 @@ is called.
 import shutil
 import statistics
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from benchmarks.bench_report import Looked, look
-from benchmarks.measure import Usage, python, require, run
+from benchmarks.measure import Usage, python, require, run, scratch
 from benchmarks.tool import Work, write_problems
 from proverbench.ask.study_plan import PlannedRun, plan_study
 from proverbench.inputs.study import load_study
@@ -73,22 +71,22 @@ def main() -> None:
 
 def measure(work: Work, policies: int, judges: int, *, rounds: int) -> Measured:
     """Make a study, its page and that of one of its runs, and open both."""
-    with _scratch() as scratch:
-        study = write_study(scratch / "work", work, policies, judges)
+    with scratch() as folder:
+        study = write_study(folder / "work", work, policies, judges)
         matrix = require(run(python("-m", "proverbench", "inspect", str(study))))
-        made = require(run(python("-m", "proverbench", "report", str(study), "-o", str(scratch / "whole.html"))))
+        made = require(run(python("-m", "proverbench", "report", str(study), "-o", str(folder / "whole.html"))))
         one = study / "runs" / "policy-0--judge-0"
-        require(run(python("-m", "proverbench", "report", str(one), "-o", str(scratch / "one.html"))))
-        whole = scratch / "whole.html"
-        files = [whole] if whole.is_file() else [*(scratch / "whole").iterdir()]
-        first = whole if whole.is_file() else scratch / "whole/index.html"
+        require(run(python("-m", "proverbench", "report", str(one), "-o", str(folder / "one.html"))))
+        whole = folder / "whole.html"
+        files = [whole] if whole.is_file() else [*(folder / "whole").iterdir()]
+        first = whole if whole.is_file() else folder / "whole/index.html"
         return Measured(
             matrix,
             made,
             first.stat().st_size / 1e6,
             sum(file.stat().st_size for file in files) / 1e6,
             look(first, rounds=rounds, uses=False),
-            look(scratch / "one.html", rounds=rounds, uses=False),
+            look(folder / "one.html", rounds=rounds, uses=False),
         )
 
 
@@ -174,12 +172,6 @@ def _line(role: Role, problem: str, sample: int, repeat: int, text: str) -> Call
         latency_s=1.0,
         at="2026-01-01T00:00:00.000Z",
     )
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="proverbench-bench-") as folder:
-        yield Path(folder)
 
 
 def _say(line: str) -> None:

@@ -4,9 +4,10 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from benchmarks import bench_report, bench_seal, tool
+from benchmarks import bench_report, bench_seal, cache_grid, tool
 from benchmarks import cache_first as bench_cache_first
 from benchmarks.coverage import main as grid_of_coverage
 from benchmarks.measure import Mock, Results, Usage, cores, mock, python, require, run, scratch
@@ -325,22 +326,43 @@ def cluster(results: Results, options: Options) -> None:
 
 def cache_first(results: Results, options: Options) -> None:
     """Cached share, cost and makespan of asking each proof's first judgment alone, against asking all at once."""
-    for kind in ("openai",) if options.quick else ("openai", "anthropic"):
-        for in_flight in (16,) if options.quick else (64, 1000):
+    both = {}
+    for first in (False, True):
+        with scratch() as folder:
+            both[first] = bench_cache_first.measure(
+                folder, kind="openai", repeats=8, in_flight=16, proofs=160, first=first, latency_s=0.5
+            )
+    where = "over HTTP, openai, R = 8, 16 in flight"
+    for first, found in both.items():
+        name = f"{where}, {'first alone' if first else 'all at once'}"
+        results.add("cache_first", f"{name}, cached share", [found.cached_share], "")
+        results.add("cache_first", f"{name}, cost", [found.cost_usd], "$")
+        results.add("cache_first", f"{name}, makespan", [found.seconds], "s")
+    for in_flight in (64,) if options.quick else (64, 1000):
+        for kind in ("openai", "anthropic"):
             for repeats in (8,) if options.quick else (4, 8, 16):
-                sizes = {"proofs": 10 * in_flight, "latency_s": 0.5 if options.quick else 5.0}
-                where = f"{kind}, R = {repeats}, {in_flight} in flight"
-                both = {}
-                for first in (False, True):
-                    with scratch() as folder:
-                        both[first] = bench_cache_first.measure(
-                            folder, kind=kind, repeats=repeats, in_flight=in_flight, first=first, **sizes
-                        )
-                for first, found in both.items():
-                    name = f"{where}, {'first alone' if first else 'all at once'}"
-                    results.add("cache_first", f"{name}, cached share", [found.cached_share], "")
-                    results.add("cache_first", f"{name}, cost", [found.cost_usd], "$")
-                    results.add("cache_first", f"{name}, makespan", [found.seconds], "s")
+                _cache_cell(results, kind=kind, repeats=repeats, in_flight=in_flight, proofs=10 * in_flight)
+
+
+def _cache_cell(results: Results, *, kind: str, repeats: int, in_flight: int, proofs: int) -> None:
+    """One cell of the simulated grid."""
+    simulate = partial(cache_grid.simulate, kind=kind, repeats=repeats, in_flight=in_flight, proofs=proofs)
+    best = cache_grid.ideal(kind=kind, repeats=repeats, proofs=proofs)
+    at_once = simulate(first=False)
+    where = f"simulated, {kind}, R = {repeats}, {in_flight} in flight"
+    results.add("cache_first", f"{where}, all at once, cached share", [at_once.cached_share], "")
+    results.add("cache_first", f"{where}, all at once, cost", [at_once.cost_usd], "$")
+    results.add("cache_first", f"{where}, ideal, cached share", [best.cached_share], "")
+    for streamed in (True, False):
+        found = simulate(first=True, streamed=streamed)
+        name = f"{where}, {'streamed' if streamed else 'whole'}"
+        saved = (at_once.cost_usd - found.cost_usd) / (at_once.cost_usd - best.cost_usd)
+        results.add("cache_first", f"{name}, cached share", [found.cached_share], "")
+        results.add("cache_first", f"{name}, cost", [found.cost_usd], "$")
+        results.add("cache_first", f"{name}, of the ideal saving", [saved], "", "at least 0.8")
+        results.add(
+            "cache_first", f"{name}, makespan / all at once", [found.seconds / at_once.seconds], "×", "at most 1.02"
+        )
 
 
 def coverage(results: Results, options: Options) -> None:

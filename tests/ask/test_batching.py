@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from proverbench.ask import batching
 from proverbench.ask.batching import custom_id
+from proverbench.ask.reserve import Reserve
 from proverbench.endpoints.batch import Limits
 from proverbench.endpoints.batch_anthropic import AnthropicBatches
 from proverbench.endpoints.batch_openai import OpenAIBatches
@@ -33,6 +34,7 @@ from proverbench.run import journal
 from proverbench.run.calls import CallsReader
 from proverbench.run.disk import CALLS
 from proverbench.run.study import cells_of
+from proverbench.spending.prices import Prices
 from tests.studies import assert_each_asked_once, study_file
 from tests.studies import derived as derived_study
 from tests.support import HUNG_S, problem_rows, proof_rows, wait_for, write_config, write_rows
@@ -238,6 +240,42 @@ class TestStudies:
         assert "proverbench run --batch policy" in ended.err
         assert command("study", study, "--batch", "--executor", "ray").code == 2
         assert not server.log
+
+
+class TestCap:
+    """What batches on their way may cost is set aside, so that a cap is not overstepped by them."""
+
+    PRICED = "prices = { input = 1.0, output = 1000.0, batch = 0.5 }"
+
+    @staticmethod
+    def spent(folder: str = "r") -> float:
+        roles = json.loads(Path(folder, "timing.json").read_bytes())["roles"]
+        return float(sum(role["cost_usd"] for role in roles.values()))
+
+    def test_a_batch_is_no_larger_than_the_cap_allows(self, command, inputs, server, kind):
+        configure(kind, server, more=self.PRICED)
+        whole = ("--samples", "2", "--verifier-repeats", "8", "--batch")
+        assert command(*PROVER, *whole, "--output", "whole").code == 0
+        cap = round(self.spent("whole") / 2, 4)
+        ended = command(*PROVER, *whole, "--output", "r", "--max-cost", str(cap))
+        assert ended.code == 1
+        assert "--max-cost" in ended.err.splitlines()[-1]
+        assert "calls wait until it is known what the batches before them cost" in ended.err
+        assert 0.6 * cap < self.spent() <= cap
+        submitted = server.batches.submitted
+        assert command("run", "--resume", "r").code == 1
+        assert server.batches.submitted == submitted
+        assert command("run", "--resume", "r", "--max-cost", "1000").code == 0
+        assert len({(call.role, call.id, call.sample, call.repeat) for call in calls()}) == len(calls())
+
+    def test_batches_of_an_earlier_session_count(self):
+        reserve = Reserve(1.0, spent_usd=lambda: 0.0, full=lambda needed: None)
+        reserve.join("verifier", Prices(output=1000.0, batch=0.5), 1000)
+        assert reserve.take("verifier", 0, batch=True, always=True) == 0.5
+        assert reserve.take("verifier", 0, batch=True, always=True) == 0.5
+        assert reserve.take("verifier", 0, batch=True) is None
+        reserve.settle(0.5)
+        assert reserve.take("verifier", 0, batch=True) == 0.5
 
 
 def test_the_largest_batches_are_those_that_the_page_says():
