@@ -8,7 +8,7 @@ from tests.support import ROOT
 
 REPORT = ROOT / "proverbench" / "show" / "report"
 SCRIPT = REPORT / "script"
-PAGES = [REPORT / "page", ROOT / "proverbench" / "compression" / "page"]
+PAGES = [ROOT / "proverbench" / part for part in ("show/report/page", "compression/page", "retrieval/page")]
 SOURCE = re.compile(r".+\.(ts|mjs)|package(-lock)?\.json")
 BUILT = json.loads((REPORT / "page" / "built.json").read_text(encoding="utf-8"))
 REMEDY = "run `make page` (needs npm) and commit what it builds"

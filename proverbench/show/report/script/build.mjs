@@ -20,7 +20,10 @@ const sha256 = (...parts) => parts.reduce((state, part) => state.update(part), c
 await build({ ...OPTIONS, entryPoints: ["shell/index.ts"], outfile: "../page/page.js", globalName: "PB" });
 await build({ ...OPTIONS, entryPoints: ["report/main.ts"], outfile: "../page/report.js" });
 await build({ ...OPTIONS, entryPoints: ["plan/main.ts"], outfile: "../page/plan.js" });
-const SIBLINGS = { compression: "../../../compression/page/report.js" };
+const SIBLINGS = {
+  compression: "../../../compression/page/report.js",
+  retrieval: "../../../retrieval/page/page.js",
+};
 for (const [name, outfile] of Object.entries(SIBLINGS))
   await build({ ...OPTIONS, entryPoints: [`${name}/main.ts`], outfile });
 
