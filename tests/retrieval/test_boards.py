@@ -79,6 +79,13 @@ def test_boards_of_one_benchmark_and_corpus_say_in_their_titles_how_they_differ(
     )
 
 
+def test_a_banner_that_is_true_of_several_boards_stands_once() -> None:
+    lacking = dropping(3, 4)
+    runs = [a_run(name, [1] * 4, queries=lacking, **DIFFERENT[name]) for name in ("as it is", "another renderer")]
+    page = build_page(runs)
+    assert (len(page["boards"]), len(page["banners"])) == (2, 1)
+
+
 def test_the_same_in_everything_shares_a_board() -> None:
     page = build_page([a_run("one", RANKS), a_run("two", RANKS)])
     (board,) = page["boards"]
