@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -164,3 +165,38 @@ def test_annotators_who_grade_agree_by_acceptance(folder, tmp_path, command, gra
     ended = command("analyse", graded, "--labels", tmp_path / "sheet.jsonl", "--json")
     found = json.loads(ended.out)
     assert "agreement" in json.dumps(found)
+
+
+def test_grading_and_plots_of_grades_are_accessible(opened, book, graded, tmp_path):
+    axe = (Path(__file__).parents[1] / "show/report/assets/axe.min.js").read_text(encoding="utf-8")
+
+    def violations(page) -> list:
+        page.page.evaluate(axe)
+        found = page.page.evaluate("axe.run({resultTypes: ['violations']}).then((found) => found.violations)")
+        return [(fault["id"], fault["nodes"][0]["html"][:200]) for fault in found]
+
+    with serving(book, graded) as origin:
+        page = opened(f"{origin}/", "#/label", color_scheme="dark")
+        page.page.keyboard.press("7")
+        page.page.keyboard.press("Enter")
+        expect(page.page.locator(".judgments")).to_be_visible()
+        page.settled()
+        assert violations(page) == []
+        page.leave()
+    with open_runs([graded]) as report:
+        plots = opened(write_report(report, tmp_path / "page.html"))
+    plots.settled()
+    expect(plots.page.get_by_role("heading", name="Which grades are given")).to_be_visible()
+    assert violations(plots) == []
+
+
+def test_a_page_says_that_replies_were_lost(opened, command, graded, tmp_path):
+    run = tmp_path / "lossy"
+    shutil.copytree(graded, run)
+    lines = (run / "calls.jsonl").read_bytes().splitlines(keepends=True)
+    (run / "calls.jsonl").write_bytes(b"".join(lines[:5] + lines[6:]))
+    assert command("score", run, "--accept-loss").code == 1  # incomplete now
+    with open_runs([run]) as report:
+        page = opened(write_report(report, tmp_path / "page.html"))
+    expect(page.page.locator("main")).to_contain_text("Saved replies were lost: ")
+    expect(page.page.locator("main")).to_contain_text("This run is unfinished.")
