@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from proverbench.metrics.arrays import JudgmentArrays, arrays_of
+from proverbench.metrics.array_building import arrays_of
+from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.rates import published_rates
 from proverbench.metrics.uncertainty import intervals, same_problems
 from proverbench.records import Judgment, ProofRecord

@@ -1,7 +1,8 @@
 """``python -m proverbench``, and what each installed command calls.
 
-Ctrl-C ends a command quietly also while its modules are loaded and after its work is done, so nothing that takes time
-to load is imported before that is arranged: ``_signal`` is ``signal`` without its enums.
+Ctrl-C, SIGTERM and a closed terminal end a command quietly also while its modules are loaded, and Ctrl-C after its work
+is done, so nothing that takes time to load is imported before that is arranged: ``_signal`` is ``signal`` without its
+enums.
 """
 
 import atexit
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
     import click
 
 _signal = import_module("_signal")
-INTERRUPTED = 130
+ENDS = {_signal.SIGINT: (b"Ctrl-C", 130), _signal.SIGTERM: (b"SIGTERM", 143), _signal.SIGHUP: (b"SIGHUP", 129)}
+"""Signal → its name in messages, and how the process then ends (cli/signals.py)."""
 
 
 def proverbench() -> None:
     """Run ``proverbench``."""
-    quiet = _end_at_ctrl_c()
+    quiet = _end_at_signals()
     from proverbench.cli import main
 
     _run(main, "proverbench", quiet)
@@ -26,7 +28,7 @@ def proverbench() -> None:
 
 def verifierbench() -> None:
     """Run ``verifierbench``, which is ``proverbench verify``."""
-    quiet = _end_at_ctrl_c()
+    quiet = _end_at_signals()
     from proverbench.cli.verify import command
 
     _run(command, "verifierbench", quiet)
@@ -34,7 +36,7 @@ def verifierbench() -> None:
 
 def retrievalbench() -> None:
     """Run ``retrievalbench``."""
-    quiet = _end_at_ctrl_c()
+    quiet = _end_at_signals()
     from proverbench.retrieval.cli import main
 
     _run(main, "retrievalbench", quiet)
@@ -42,21 +44,22 @@ def retrievalbench() -> None:
 
 def compressionbench() -> None:
     """Run ``compressionbench``."""
-    quiet = _end_at_ctrl_c()
+    quiet = _end_at_signals()
     from proverbench.compression.cli import main
 
     _run(main, "compressionbench", quiet)
 
 
-def _end_at_ctrl_c() -> bool:
-    """Have Ctrl-C end the process; as an exception in the midst of an import, it may turn into another one or vanish.
+def _end_at_signals() -> bool:
+    """Have signals end the process; as an exception in the midst of an import, Ctrl-C may turn into another or vanish.
 
     Returns:
-        Whether it does so now. A command behind nohup, or in a script's background, goes on ignoring it.
+        Whether Ctrl-C does so now. What is ignored, as behind nohup or in a script's background, stays ignored.
     """
     ours = bool(_signal.getsignal(_signal.SIGINT) is _signal.default_int_handler)
-    if ours:
-        _signal.signal(_signal.SIGINT, _stop)
+    for number in ENDS:
+        if _signal.getsignal(number) in (_signal.SIG_DFL, _signal.default_int_handler):
+            _signal.signal(number, _stop)
     return ours
 
 
@@ -66,7 +69,7 @@ def _run(command: "click.Command", name: str, quiet: bool) -> None:
             _signal.signal(_signal.SIGINT, _signal.default_int_handler)
         command(prog_name=name)
     except KeyboardInterrupt:  # between two lines of what handles it otherwise
-        _stop()
+        _stop(_signal.SIGINT)
     except SystemExit as ended:
         if quiet:
             _let_it_end(ended.code if isinstance(ended.code, int) else 0)
@@ -79,11 +82,12 @@ def _let_it_end(code: int) -> None:
     atexit.register(_signal.signal, _signal.SIGINT, _signal.SIG_IGN)  # later on, Python forgets its handlers
 
 
-def _stop(*_: object) -> None:
+def _stop(number: int, *_: object) -> None:
+    name, code = ENDS[number]
     try:
-        os.write(2, b"stopped by Ctrl-C\n")
+        os.write(2, b"stopped by %s\n" % name)
     finally:
-        os._exit(INTERRUPTED)
+        os._exit(code)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from proverbench.inputs.config import Config, EndpointConfig, RoleConfig
 from proverbench.inputs.config_file import load_config
 from proverbench.records import Manifest, Problem, Proof, ProofRecord, Role, Row, Task
 from proverbench.run.derive import build_record
-from proverbench.run.sources import MANIFEST, read_manifest
+from proverbench.run.manifest import MANIFEST, read_manifest
 
 _OWN_SETTINGS = ("concurrency", "max_retries", "timeout_s")
 """Attributes of an endpoint of one's own that set how it is called."""

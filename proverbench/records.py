@@ -1,4 +1,4 @@
-"""What crosses a module or a file, and the project's glossary.
+"""What crosses a module or a file, and the project's glossary: one table, longer than other modules.
 
 Words: a *policy* writes a *sample* (one proof, index 0..S-1, a list of zero-based *steps*); a *verifier* gives
 *repeats* 0..R-1, each a *judgment*, whose parsed form is a *verdict*; a *meta-verifier* grades a judgment's

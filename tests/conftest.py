@@ -1,4 +1,4 @@
-"""Shared fixtures: the command in this process, and a rehearsal endpoint."""
+"""Shared fixtures: the command in this process, a rehearsal endpoint, and a browser (tests/browser.py)."""
 
 import signal
 from collections.abc import Iterator
@@ -9,7 +9,10 @@ import pytest
 
 from proverbench.cli import main
 from proverbench.rehearse import GeneratedReplies, RehearseServer
+from tests.browser import browser, opened
 from tests.support import SHARED, Ended
+
+__all__ = ["browser", "opened"]  # fixtures
 
 collect_ignore = [] if SHARED.is_dir() else ["inputs/test_formatted.py"]
 """Modules of nothing but third parties' data, which are not part of the repository."""

@@ -20,8 +20,8 @@ import psutil
 from proverbench.records import Manifest
 from proverbench.run.disk import CALLS
 from proverbench.run.journal import write_seal
+from proverbench.run.manifest import run_id
 from proverbench.run.seal import START, sealed
-from proverbench.run.sources import run_id
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"

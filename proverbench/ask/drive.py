@@ -20,14 +20,15 @@ from proverbench.ask.parts import PreparedRun
 from proverbench.ask.progress import StageCount
 from proverbench.ask.reserve import Share
 from proverbench.benchmark import benchmark_of
-from proverbench.endpoints.batch import BatchClients
+from proverbench.endpoints.batch_clients import BatchClients
 from proverbench.errors import ConfigError, ProverBenchError
 from proverbench.inputs.config import check_environment
 from proverbench.records import GIVEN, AttemptLine, CallKey, CallLine, Role, Summary
 from proverbench.run.batches import open_batches
 from proverbench.run.folder import begin_derived, update_derived, write_derived
+from proverbench.run.naming import new_run_path
 from proverbench.run.reading import open_calls
-from proverbench.run.session import Session, new_run_path
+from proverbench.run.session import Session
 from proverbench.run.sources import Sources
 from proverbench.run.spent import spent_of
 from proverbench.spending.budget import Spent

@@ -31,9 +31,9 @@ from proverbench.records import (
     Row,
     ShardPlace,
 )
+from proverbench.run.manifest import FORMAT_VERSION, read_manifest
 from proverbench.run.published_tables import PUBLISHED_PROMPTS
 from proverbench.run.session import Draft
-from proverbench.run.sources import FORMAT_VERSION, read_manifest
 from proverbench.selection import EVERYTHING, parse_shard, shard_of
 from proverbench.version import __version__
 

@@ -3,34 +3,26 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from typing import TypeVar
 
 from msgspec import UNSET
 
 from proverbench.ask.batching import Batches
-from proverbench.ask.cache_first import CacheFirst
-from proverbench.ask.first_look import FIRST_LOOK, FirstLook, shown_reading
 from proverbench.ask.judging import Event, ToJudge, grade_judgments, judge_proofs
 from proverbench.ask.progress import Progress, StageCount
 from proverbench.ask.reserve import Afford
 from proverbench.ask.sampling import Job, sample_proofs
-from proverbench.ask.systematic import PREFIX, watch
-from proverbench.concurrency import Ready, bounded_map
+from proverbench.ask.stage import LARGE_CHARS, BatchesOf, Stage
+from proverbench.ask.systematic import PREFIX
 from proverbench.endpoints.base import (
-    STOPPED,
-    Answered,
-    AskedElsewhereError,
     Caller,
     Outcome,
-    Priority,
     Request,
     Unanswered,
 )
-from proverbench.endpoints.batch import BatchClients
+from proverbench.endpoints.batch_clients import BatchClients
 from proverbench.endpoints.seeds import call_seed
 from proverbench.errors import (
     EndpointError,
-    FatalEndpointError,
     InvalidReply,
     JournalError,
     ProverBenchError,
@@ -45,178 +37,12 @@ from proverbench.run.reading import proof_steps, render
 from proverbench.run.session import Session
 from proverbench.run.texts import storable, storable_value
 
-E = TypeVar("E")
-
-_PRIORITY = {"policy": Priority.POLICY, "verifier": Priority.VERIFIER, "meta": Priority.META}
-LARGE_CHARS = 64 << 10
-"""Proofs of more characters are read in one turn of the loop and shown to the verifier in another."""
 GRACE_S = 5.0
 """After a fault that would hit every call: how long answers of other endpoints that are in flight are waited for."""
 
 
 OnAnswer = Callable[[CallLine | AttemptLine], None]
 Tell = Callable[[str], None]
-BatchesOf = Callable[["_Stage"], Batches]
-
-
-class _Stage:
-    """One role's way to its endpoint, directly (acquire, call, append) or in batches (batching.py)."""
-
-    def __init__(
-        self, pipeline: "Pipeline", role: Role, caller: Caller | None, batches: BatchesOf | None, *, polite: bool
-    ) -> None:
-        self._pipeline = pipeline
-        self._caller = caller
-        self._priority = _PRIORITY[role]
-        self._polite = polite
-        self.role: Role = role
-        self.count = pipeline.progress.stages[role]
-        self.leaving = pipeline.leaving
-        self._watch = watch(pipeline.session.sources, role)
-        self.first_look = FirstLook(self._watch.invalid.total()) if self._watch.looks else None
-        self._cache_first: CacheFirst | None = None
-        if role == "verifier" and caller is not None and caller.cache_first:
-            self._cache_first = CacheFirst(
-                pipeline.session.sources.plan.repeats,
-                stopping=pipeline.stopping,
-                acquire=lambda held: self._take_slot(Priority.HELD if held else self._priority),
-                release=self._give_slot_back,
-                tell=pipeline.tell,
-            )
-        self.batches = None if batches is None else batches(self)
-
-    @property
-    def session(self) -> Session:
-        return self._pipeline.session
-
-    @property
-    def afford(self) -> Afford | None:
-        return self._pipeline.afford
-
-    def stopping(self) -> bool:
-        return self._pipeline.stopping()
-
-    def fail(self, fault: ProverBenchError) -> None:
-        self._pipeline.fail(fault)
-
-    def tell(self, message: str) -> None:
-        self._pipeline.tell(message)
-
-    def job(self, number: int) -> Job:
-        return self._pipeline.job(self.role, number)
-
-    def broken(self, job: Job, exc: TransientError) -> None:
-        """Append what came of a reply that was broken off."""
-        self._pipeline.broken(job.request.key, exc)
-
-    def keep(self, job: Job, outcome: Outcome, *, batch: str | None = None) -> None:
-        """Append what a call came to, parse it, and count it."""
-        line = self._pipeline.keep(CallKey.parse(job.request.key), job.prompt_sha256, outcome, batch=batch)
-        if isinstance(outcome, Unanswered):
-            self.count.fail(outcome.error_kind, outcome.message)
-            if outcome.failed:
-                self._pipeline.heed(self.role, self._watch.no_answer(outcome.message))
-            return
-        if line is None:
-            return
-        reason = self.session.sources.reader.invalid_reason(line, job.n_steps)
-        self.count.answered += 1
-        self.count.got += 1
-        self.count.valid += reason is None
-        if self._cache_first is not None:
-            first = job.request.begun is not None
-            self._cache_first.answered(job.number, line.usage, first=first)
-        if self.first_look is not None and (nth := self.first_look.count()) is not None:
-            said = shown_reading(self.session.sources.reader, line, job.n_steps)
-            self.tell(f"judgment {nth} of the first {FIRST_LOOK}, {job.request.key}: {said}")
-        if self._watch.armed:
-            self._pipeline.heed(self.role, self._watch.answered(line, reason, outcome.reply.context))
-            if (finding := self._watch.finding()) is not None:
-                self.tell(finding)
-
-    def ask_all(
-        self, source: AsyncGenerator[Job | Ready[E], None], result: Callable[[int], E]
-    ) -> AsyncGenerator[E, None]:
-        """Ask what comes from ``source``, in the way that was chosen for the role."""
-        if self.batches is not None and (self._caller is None or self.role in self._pipeline.batched):
-            return self.batches.ask_all(source, result)
-        if self.batches is not None:
-            source = self.batches.hold_back(source, result)
-
-        async def work(job: Job) -> E:
-            await self._ask(job)
-            return result(job.number)
-
-        if self._cache_first is None:
-            return bounded_map(source, work, acquire=self._acquire, polite=self._polite)
-        return bounded_map(self._cache_first.order(source), work, acquire=_taken, polite=self._polite)
-
-    async def _acquire(self) -> bool:
-        if self.stopping():
-            return False
-        await self._take_slot(self._priority)
-        if self.stopping():
-            self._give_slot_back()
-            return False
-        return True
-
-    async def _take_slot(self, priority: int) -> None:
-        """Wait for a slot of the endpoint; under a declared protocol, first for the judgments that are looked at."""
-        assert self._caller is not None
-        if self.first_look is None:
-            await self._caller.acquire(priority)
-            return
-        await self.first_look.enter()
-        try:
-            await self._caller.acquire(priority)
-        except BaseException:
-            self.first_look.leave()
-            raise
-
-    def _give_slot_back(self) -> None:
-        assert self._caller is not None
-        self._caller.release()
-        if self.first_look is not None:
-            self.first_look.leave()
-
-    async def _ask(self, job: Job) -> None:
-        assert self._caller is not None
-        pipeline, task = self._pipeline, asyncio.current_task()
-        pipeline.asking.add(task)
-        outcome: Outcome | None = None
-        reserved: float | None = None
-        try:
-            if pipeline.afford is not None:
-                reserved = await pipeline.afford.reserve(self.role, len(job.request.prompt), self.stopping)
-                if reserved is None or self.stopping():
-                    self._caller.release()
-                    return
-            pipeline.session.start()
-            outcome = await self._caller.call(job.request, lambda exc: self.broken(job, exc))
-            if isinstance(outcome, Answered) or outcome.attempts or outcome.error_kind != STOPPED:
-                self.keep(job, outcome)  # of a call that was never asked there is nothing to say
-        except (FatalEndpointError, JournalError) as exc:
-            pipeline.fail(exc)
-        except asyncio.CancelledError as exc:
-            if outcome is None and not isinstance(exc, AskedElsewhereError):
-                self.count.fail("cancelled", "the run was stopped before its answer; the provider may bill it")
-                pipeline.abandoned(CallKey.parse(job.request.key))
-            # After a fault the pipeline itself gives these calls up, and the chain should end as usual.
-            if task not in pipeline.given_up:
-                raise
-        finally:
-            pipeline.asking.discard(task)
-            if self.first_look is not None:
-                self.first_look.leave()
-            if job.request.begun is not None:
-                job.request.begun()
-            if reserved is not None and pipeline.afford is not None:
-                pipeline.afford.settle(reserved)
-
-
-async def _taken() -> bool:
-    """The slot was taken before."""
-    return True
 
 
 class Pipeline:
@@ -224,7 +50,7 @@ class Pipeline:
 
     Args:
         session: The run, open for writing.
-        callers: Role → its endpoint; roles that share an endpoint share the caller.
+        callers: Role → its endpoint; roles that share an endpoint share the caller. A policy without one is not asked.
         on_answer: Told of every answer, and of every reply that was broken off, after it is saved, e.g. to add up its
             cost; may call :meth:`stop`.
         clients: The endpoints' batches. Also needed without ``batched`` where an earlier session left batches open,
@@ -272,7 +98,7 @@ class Pipeline:
         """Those that were cancelled when the grace after a fault was over."""
         self.leaving = asyncio.Event()
         """Set when batches are not waited for any more."""
-        self._stages: dict[Role, _Stage] = {}
+        self._stages: dict[Role, Stage] = {}
         self._batches: dict[Role, BatchesOf] = {}
         left = open_batches(session.sources)
         for role in self._roles:
@@ -317,7 +143,7 @@ class Pipeline:
             give_up: Whether batches that a provider does not know are given up.
         """
         self.stop("batches cancelled")
-        stages = [_Stage(self, role, None, batches, polite=False) for role, batches in self._batches.items()]
+        stages = [Stage(self, role, None, batches, polite=False) for role, batches in self._batches.items()]
         asked = [stage.batches.cancel(give_up=give_up) for stage in stages if stage.batches is not None]
         for fault in await asyncio.gather(*asked, return_exceptions=True):
             if isinstance(fault, EndpointError | JournalError):
@@ -468,9 +294,9 @@ class Pipeline:
         plan, ledger = self.session.sources.plan, self.session.sources.ledger
         asked = [role for role in reversed(ROLES) if role in self.progress.stages]
         stages = self._stages = {
-            role: _Stage(self, role, self._callers[role], self._batches.get(role), polite=self._shares(role, asked))
+            role: Stage(self, role, self._callers[role], self._batches.get(role), polite=self._shares(role, asked))
             for role in asked
-            if self._roles[role].kind != GIVEN
+            if self._roles[role].kind != GIVEN and role in self._callers
         }
         if "policy" in stages:
             proofs = sample_proofs(plan, ledger, lambda proof: self.job("policy", proof), stages["policy"])

@@ -31,7 +31,8 @@ from proverbench.ask.parts import (
 from proverbench.benchmark import benchmark_of
 from proverbench.errors import UserInputError
 from proverbench.inputs.config import Config
-from proverbench.inputs.data import Dataset, GivenProofs, load_given_proofs, load_problems, load_rows
+from proverbench.inputs.data import Dataset, load_problems, load_rows
+from proverbench.inputs.given import GivenProofs, load_given_proofs
 from proverbench.protocols.prompts import Template
 from proverbench.records import (
     GIVEN,
@@ -47,9 +48,11 @@ from proverbench.records import (
     Row,
     Task,
 )
+from proverbench.run.inputs import encode_rows
 from proverbench.run.journal import now
+from proverbench.run.manifest import read_manifest
 from proverbench.run.session import Draft
-from proverbench.run.sources import SUMMARY, encode_rows, read_manifest
+from proverbench.run.sources import SUMMARY
 from proverbench.selection import parse_shard, shard_of
 
 Rows = Dataset[Problem] | Dataset[Proof]

@@ -32,8 +32,9 @@ from proverbench.inputs.config import Config, RoleConfig
 from proverbench.inputs.data import load_rows
 from proverbench.protocols.prompts import Template
 from proverbench.records import Manifest, Role, RoleIdentity, Task
+from proverbench.run.manifest import MANIFEST
 from proverbench.run.session import Draft
-from proverbench.run.sources import MANIFEST, Sources
+from proverbench.run.sources import Sources
 from proverbench.tables import read_saved
 
 

@@ -4,13 +4,10 @@ The runs are ordinary ones, each with a driver of its own (drive.py); here is wh
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, AsyncExitStack, aclosing, closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any
-
-import msgspec
-from msgspec import UNSET
 
 from proverbench.ask.budget import BudgetWatch
 from proverbench.ask.drive import Driver, Listener
@@ -18,12 +15,13 @@ from proverbench.ask.executors.local import LocalExecutor
 from proverbench.ask.reserve import JudgingShare
 from proverbench.ask.sharing import RunCaller, SharedEndpoint, Writer, WriterCaller
 from proverbench.ask.study_plan import PlannedRun, StudyPlan
+from proverbench.ask.study_proofs import OpenSources, copy_proofs, has_proofs
 from proverbench.endpoints.base import Caller
 from proverbench.endpoints.factory import close_callers, open_callers
 from proverbench.errors import ProverBenchError
 from proverbench.inputs.config import Config
 from proverbench.inputs.study import role_name
-from proverbench.records import CallKey, CallLine, Identity, Role, Summary
+from proverbench.records import Role, Summary
 from proverbench.run.disk import disk, write_whole
 from proverbench.run.lock import RunLock
 from proverbench.run.session import Draft, Session
@@ -173,13 +171,15 @@ class Study:
     async def _begin(self, asking: list[DrivenRun]) -> None:
         """Open the endpoints, then make or grow the runs, then give each the proofs that another one has."""
         whole = self.plan.file.whole_config()
-        wanted = {name for run in asking for name in run.planned.roles.values()}
+        written = {role_name("policy", name) for name in self.plan.file.policies if self._is_written(name, asking)}
+        wanted = {name for run in asking for name in run.planned.roles.values()} - written
         before = dict.fromkeys(wanted, 0)
         for run in asking:
             if run.cell.exists:
                 ledger = run.driver.session.sources.ledger
                 for role, name in run.planned.roles.items():
-                    before[name] += ledger.count(role)
+                    if name in before:
+                        before[name] += ledger.count(role)
         names = [name for name in whole.roles if name in wanted]
         self.callers = await open_callers(whole, names, answered_before=before)
         self._shared = {id(caller): SharedEndpoint(caller) for caller in self.callers.values()}
@@ -204,6 +204,8 @@ class Study:
         judged: dict[int, dict[str, str]] = {}
         for role, name in planned.roles.items():
             if role == "policy":
+                if name not in self._writers:
+                    continue
                 ahead = self.plan.file.whole_config().roles[name].endpoint.concurrency
                 found[role] = WriterCaller(self._writers[name], planned.cell.name, ahead, lambda: run.driver.afford)
             else:
@@ -213,18 +215,32 @@ class Study:
             found |= {role: caller for role in planned.roles if role in names}
         return found
 
+    def _is_written(self, policy: str, asking: list[DrivenRun]) -> bool:
+        """Whether the runs have every proof of a policy, one or the other, so that it need not be asked."""
+        wanting = [run for run in asking if run.cell.policy == policy]
+        if not wanting:
+            return True
+        with OpenSources() as there:
+            sources = self._sources_of(policy, [run for run in wanting if run.cell.exists], there)
+            return all(has_proofs(run.planned.prepared.draft, [*sources.values()]) for run in wanting)
+
+    def _sources_of(self, policy: str, asking: list[DrivenRun], there: OpenSources) -> dict[str, Sources]:
+        """Run → its sources, of all runs of a policy: those that are asked, that have everything, that are kept."""
+        sources = {run.cell.name: run.driver.session.sources for run in asking}
+        done = [run.cell for run in self.runs if run.cell.policy == policy and not run.asks and run.fault is None]
+        for cell in [*done, *(cell for cell in self.plan.others if cell.policy == policy)]:
+            sources[cell.name] = there.open(cell.path)
+        return sources
+
     def _copy_proofs(self, policy: str, asking: list[DrivenRun]) -> None:
         """Give each run of a policy the proofs that another one has: each is asked and paid once."""
-        if role_name("policy", policy) not in self._writers:
+        if self.plan.file.policies[policy].role is None or not asking:
             return
-        with _OpenSources() as there:
-            sources = {run.cell.name: run.driver.session.sources for run in asking}
-            mine = [run.cell for run in self.runs if run.cell.policy == policy and not run.asks and run.fault is None]
-            for cell in [*mine, *(cell for cell in self.plan.others if cell.policy == policy)]:
-                sources[cell.name] = there.open(cell.path)
+        with OpenSources() as there:
+            sources = self._sources_of(policy, asking, there)
             for run in asking:
                 try:
-                    _copy(run.driver.session, run.cell.name, sources)
+                    copy_proofs(run.driver.session, run.cell.name, sources)
                 except ProverBenchError as exc:
                     run.fault = exc
 
@@ -274,6 +290,12 @@ class Study:
         endpoints = {id(caller): caller.state for caller in self.callers.values()}
         return sum(sum(state.awaiting.values()) for state in endpoints.values())
 
+    @property
+    def judging(self) -> int:
+        """Of these, those to judges."""
+        endpoints = {id(caller): caller.state for caller in self.callers.values()}
+        return sum(state.awaiting.total() - state.awaiting["policy"] for state in endpoints.values())
+
     async def _close_endpoints(self) -> None:
         for writer in self._writers.values():
             await writer.aclose()
@@ -313,54 +335,3 @@ class _Executor(LocalExecutor):
 
     async def open(self, config: Config, draft: Draft, roles: Any, session: Session | None) -> None:
         self._callers = dict(self._made())
-
-
-class _OpenSources:
-    """Sources that are opened one after the other and closed together."""
-
-    def __init__(self) -> None:
-        self._open: list[Sources] = []
-
-    def __enter__(self) -> "_OpenSources":
-        return self
-
-    def open(self, path: Path) -> Sources:
-        self._open.append(Sources(path))
-        return self._open[-1]
-
-    def __exit__(self, *_: object) -> None:
-        for sources in self._open:
-            sources.close()
-
-
-def _copy(session: Session, name: str, there: Mapping[str, Sources]) -> None:
-    """Append to a run the answered policy calls that it lacks and another run of the policy has."""
-    plan, ledger = session.sources.plan, session.sources.ledger
-    same = [sources for other, sources in there.items() if other != name and _wrote_the_same(sources, session.sources)]
-    for number in range(plan.size("policy")):
-        if ledger.offset("policy", number) is None:
-            for line in _answers(plan.key("policy", number), same, {id(s): n for n, s in there.items()}):
-                session.start()
-                asked_in = UNSET if line.asked_in == name else line.asked_in
-                session.answered(msgspec.structs.replace(line, asked_in=asked_in))
-                break
-
-
-def _answers(key: CallKey, sources: list[Sources], names: Mapping[int, str]) -> Iterator[CallLine]:
-    """The answers to a call that other runs have; each says which run asked it."""
-    for other in sources:
-        number = other.plan.number(key)
-        offset = None if number is None else other.ledger.offset("policy", number)
-        if offset is not None:
-            line = other.calls.call_at(offset)
-            asked_in = names[id(other)] if line.asked_in is UNSET else line.asked_in
-            yield msgspec.structs.replace(line, asked_in=asked_in)
-
-
-def _wrote_the_same(one: Sources, other: Sources) -> bool:
-    """Whether the policy's calls of two runs are the same ones."""
-
-    def calls(identity: Identity) -> tuple[object, ...]:
-        return identity.roles.get("policy"), identity.prompt_sha256.get("policy"), identity.data_sha256
-
-    return calls(one.manifest.identity) == calls(other.manifest.identity)

@@ -14,8 +14,9 @@ from proverbench.errors import ProverBenchError, RunMismatchError
 from proverbench.inputs.data import load_rows
 from proverbench.inputs.study import META, StudyFile, role_name
 from proverbench.records import GIVEN, Manifest, Role, RoleIdentity, Task
+from proverbench.run.manifest import MANIFEST, read_manifest
 from proverbench.run.session import Draft, growth_faults
-from proverbench.run.sources import MANIFEST, Sources, read_manifest
+from proverbench.run.sources import Sources
 from proverbench.run.study import Cell, cells_of
 
 _KINDS: Mapping[Role, str] = {"policy": "policy", "verifier": "judge"}

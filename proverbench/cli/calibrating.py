@@ -6,7 +6,8 @@ from pathlib import Path
 from msgspec import UNSET
 
 from proverbench.records import PROTOCOL, Identity, Manifest
-from proverbench.run.sources import PROMPT_FILES, PROMPTS, PROTOCOL_FILE
+from proverbench.run.manifest import PROMPTS, PROTOCOL_FILE
+from proverbench.run.sources import PROMPT_FILES
 
 DATA = "PROOFS.jsonl"
 CONFIG = "CONFIG.toml"

@@ -20,8 +20,8 @@ from proverbench.inputs.prompt_set import PUBLISHED, prompt_set
 from proverbench.records import Role, Task
 from proverbench.run.going import in_flight_of, runs_going
 from proverbench.run.lock import RunLock
+from proverbench.run.manifest import MANIFEST
 from proverbench.run.session import refuse_taken
-from proverbench.run.sources import MANIFEST
 
 
 def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, Any]) -> int:
@@ -56,18 +56,9 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
         max_cost_usd=given.pop("max_cost"),
         **given,
     )
-    if resume is not None and output is not None:
-        raise ConfigError("--output cannot be given with --resume: the run stays in its folder")
-    if final and resume is None:
-        raise ConfigError("--final closes a saved run, so it needs --resume DIR")
-    if accepts_loss and resume is None:
-        raise ConfigError("--accept-loss goes on with a saved run, so it needs --resume DIR")
-    if cancel and resume is None:
-        raise ConfigError("--cancel-batches stops the batches of a saved run, so it needs --resume DIR")
-    if cancel and final:
-        raise ConfigError("--cancel-batches and --final are two steps; cancel first")
-    if ray_address is not None and not spread:
-        raise ConfigError("--ray-address names a Ray cluster, so it needs --executor ray")
+    _refuse_contradictions(
+        output, resume, final=final, accepts_loss=accepts_loss, cancel=cancel, ray=(spread, ray_address)
+    )
     if output is not None:
         refuse_taken(output)
     if accepts_loss and resume is not None:
@@ -91,6 +82,31 @@ def execute(task: Task, prompts: Mapping[Role, Path | None], given: dict[str, An
     execution = Execution(prepared, **place, spread=spread, ray_address=ray_address)
     del prepared  # the driver gives the rows up once they are in the run's folder
     return execution.main(final=final, cancel=cancel, give_up=accepts_loss)
+
+
+def _refuse_contradictions(
+    output: Path | None,
+    resume: Path | None,
+    *,
+    final: bool,
+    accepts_loss: bool,
+    cancel: bool,
+    ray: tuple[bool, str | None],
+) -> None:
+    """Options that mean nothing without, or beside, others."""
+    if resume is not None and output is not None:
+        raise ConfigError("--output cannot be given with --resume: the run stays in its folder")
+    if final and resume is None:
+        raise ConfigError("--final closes a saved run, so it needs --resume DIR")
+    if accepts_loss and resume is None:
+        raise ConfigError("--accept-loss goes on with a saved run, so it needs --resume DIR")
+    if cancel and resume is None:
+        raise ConfigError("--cancel-batches stops the batches of a saved run, so it needs --resume DIR")
+    if cancel and final:
+        raise ConfigError("--cancel-batches and --final are two steps; cancel first")
+    spread, ray_address = ray
+    if ray_address is not None and not spread:
+        raise ConfigError("--ray-address names a Ray cluster, so it needs --executor ray")
 
 
 def _prompt_set(given: dict[str, Any], resume: Path | None) -> str:

@@ -61,6 +61,11 @@ from proverbench.show.exports.registry import EXPORTS, export_names, find_export
     default=None,
     help=f"{that_take('equal')}: with --choose, as many of each stratum, to count false acceptances.",
 )
+@click.option(
+    "--separator",
+    type=click.Choice((",", ";")),
+    help=f"{that_take('separator')}: what stands between cells; with ; numbers have a decimal comma.  [default: ,]",
+)
 @click.option("--seed", type=int, help=f"{that_take('seed')}: seed of the choice.  [default: 0]")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 def command(runs: tuple[Path, ...], form: str, output: Path | None, force: bool, **options: object) -> int:

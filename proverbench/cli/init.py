@@ -1,18 +1,12 @@
 """`proverbench init`: a first project."""
 
-import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
+from proverbench.cli.common import HandlesErrors
 from proverbench.cli.run_options import FILE
-from proverbench.cli.streams import echo
-from proverbench.errors import ConfigError, DataError
-
-if TYPE_CHECKING:
-    from proverbench.inputs.starting import LocalServer
 
 
 @click.command(cls=HandlesErrors, name="init", context_settings={"help_option_names": ["-h", "--help"]})
@@ -25,7 +19,7 @@ if TYPE_CHECKING:
 @click.option(
     "--local", metavar="URL", help="A server of your own, e.g. http://127.0.0.1:8000/v1; asks for its models."
 )
-def command(folder: Path, sort: str | None, local: str | None) -> int:
+def command(**given: Any) -> int:
     """Write a first project into DIR (default: this folder): config, data, study file, and a README of five commands.
 
     Nothing that is there is overwritten.
@@ -33,52 +27,6 @@ def command(folder: Path, sort: str | None, local: str | None) -> int:
     \b
     Try:  proverbench init first --embedded
     """
-    if (sort is None) == (local is None):
-        raise click.UsageError("say where your model is: one of --openai, --anthropic, --local URL, --embedded")
-    from proverbench.inputs.starting import project_files
+    from proverbench.cli.bodies.init import init
 
-    files = project_files(sort or "local", _local_server(local) if local else None)
-    there = [name for name in files if (folder / name).exists()]
-    if there:
-        raise ConfigError(f"{folder}: has {', '.join(there)} already; nothing was written. Give another DIR")
-    try:
-        for name, content in files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("xb") as file:
-                file.write(content)
-    except OSError as exc:
-        raise DataError(f"{exc.filename or folder}: cannot be written: {exc.strerror}") from exc
-    for name in files:
-        echo(str(folder / name))
-    step = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
-    echo(f"next: {step}proverbench doctor")
-    return EXIT_COMPLETE
-
-
-def _local_server(url: str) -> "LocalServer":
-    """Ask the server at ``url`` for its models; where only ``url``/v1 has them, that is its address."""
-    import asyncio
-
-    from proverbench.endpoints.access import Access
-    from proverbench.endpoints.served import ask_served
-    from proverbench.errors import EndpointError
-    from proverbench.inputs.config import EndpointConfig
-    from proverbench.inputs.starting import LocalServer
-
-    base = url.rstrip("/").removesuffix("/chat/completions")
-    said = ""
-    for candidate in dict.fromkeys([base, base if base.endswith("/v1") else f"{base}/v1"]):
-        try:
-            endpoint = EndpointConfig(name="server", base_url=candidate)
-        except ValueError as exc:
-            raise ConfigError(f"--local {url!r}: is no http(s) address like http://127.0.0.1:8000/v1") from exc
-        try:
-            served = asyncio.run(ask_served(endpoint, Access()))
-        except EndpointError as exc:
-            raise ConfigError(f"--local {url}: {exc}") from exc
-        if served is not None and served.models:
-            models = [model.name for model in served.models]
-            return LocalServer(candidate, models, served.models[0].context)
-        said = f"HTTP {served.status}" if served is not None else "nothing"
-    raise ConfigError(f"--local {url}: the server lists no models ({said}); give the address of its API, often …/v1")
+    return init(**given)

@@ -6,9 +6,15 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from rich.console import Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
 from proverbench.ask.executors.base import HasState
 from proverbench.ask.progress import StageCount
 from proverbench.cli.streams import say
+from proverbench.cli.tables import PlainConsole
 from proverbench.records import Role
 
 if TYPE_CHECKING:
@@ -19,6 +25,9 @@ if TYPE_CHECKING:
 
 _QUIET_EVERY_S = 60.0
 """Where stderr is no terminal, a line comes this often, so that a log shows life without filling up."""
+
+_SILENT_S = 5.0
+"""A pause of so long, and longer than all the time that was left by the pace before, says that the pace is another."""
 
 
 class Display:
@@ -42,17 +51,13 @@ class Display:
         self._callers = callers
         self._spent = spent
         self._stopping = stopping
-        self._began = time.monotonic()
-        self._next_line = self._began + _QUIET_EVERY_S
+        self._time_left = TimeLeft()
+        self._next_line = time.monotonic() + _QUIET_EVERY_S
         self._notes_shown: set[str] = set()
         self._live: Live | None = None
 
     def __enter__(self) -> "Display":
         if sys.stderr.isatty():
-            from rich.live import Live
-
-            from proverbench.cli.tables import PlainConsole
-
             self._live = Live(
                 console=PlainConsole(stderr=True), get_renderable=self._table, refresh_per_second=4, transient=True
             )
@@ -87,7 +92,7 @@ class Display:
 
     def _words(self) -> list[str]:
         """What is said beside the counts."""
-        return [*self._pauses(), *self._in_batches(), *self._money(), self._time_left()]
+        return [*self._pauses(), *self._in_batches(), *self._money(), self._ahead()]
 
     def in_flight(self) -> int:
         """Calls that wait for their answer at this moment, over all endpoints."""
@@ -121,21 +126,14 @@ class Display:
                     self._notes_shown.add(note)
                     self.say(note)
 
-    def _time_left(self) -> str:
+    def _ahead(self) -> str:
         if self._stopping():
             return "asking nothing new"
         got = sum(count.got for count in self._stages.values())
         left = sum(count.wanted - count.answered for count in self._stages.values())
-        if not got:
-            return "time left unknown"
-        seconds = left * (time.monotonic() - self._began) / got
-        return f"about {duration(seconds)} left"
+        return self._time_left.words(got, left, self.in_flight())
 
     def _table(self) -> "RenderableType":
-        from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
-
         table = Table(box=None, pad_edge=False)
         for name in ("", "answered", "of", "in flight", "limit", "valid", "unanswered"):
             table.add_column(name, justify="left" if not name else "right")
@@ -151,6 +149,42 @@ class Display:
                 str(count.unanswered or ""),
             )
         return Group(table, Text(", ".join(self._words())))
+
+
+class TimeLeft:
+    """How long a session may still take, as far as the pace of its answers says it.
+
+    The last calls end when they will, whatever the pace was, and so does a server that has fallen silent.
+
+    Args:
+        clock: Monotonic time in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began = self._latest = clock()
+        self._got = 0
+
+    def words(self, got: int, left: int, in_flight: int) -> str:
+        """What is ahead.
+
+        Args:
+            got: Calls answered in this session.
+            left: Calls that are not answered.
+            in_flight: Of these, those that wait for their answer at this moment.
+        """
+        now = self._clock()
+        if got != self._got:
+            self._got, self._latest = got, now
+        if 0 < left <= in_flight:
+            return f"waiting for the last {'answer' if left == 1 else f'{left:,} answers'}"
+        if not got:
+            return "time left unknown"
+        silent = now - self._latest
+        seconds = left * (self._latest - self._began) / got - silent
+        if left and seconds <= 0 and silent >= _SILENT_S:
+            return f"no answer for {duration(silent)}, time left unknown"
+        return f"about {duration(max(seconds, 0.0))} left"
 
 
 def duration(seconds: float) -> str:

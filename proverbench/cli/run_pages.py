@@ -41,7 +41,7 @@ from proverbench.records import (
 )
 from proverbench.run.extent import row_id
 from proverbench.run.folder import RunFolder
-from proverbench.run.remarks import remarks
+from proverbench.run.remarks import remarks, shown_metrics
 from proverbench.run.texts import exact_text
 from proverbench.run.timing import timing
 from proverbench.show.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
@@ -93,7 +93,7 @@ def scores(summary: Summary, columns: int) -> list[str]:
     """A line a score; the interval is that of all rows."""
     shown = {name: split for name, split in summary.splits.items() if split.selected_rows or name == "all"}
     others = [name for name in shown if name != "all"]
-    names = list(dict.fromkeys(metric for split in shown.values() for metric in split.metrics or ()))
+    names = list(dict.fromkeys(metric for split in shown.values() for metric in shown_metrics(split) or ()))
     label = max([len(name) for name in names] + [7]) + 1
     wide = 24
     fit = max(0, (columns - label - wide) // 9)

@@ -14,9 +14,9 @@ from proverbench.metrics.registry import unit_note
 from proverbench.metrics.shown import split_footnotes
 from proverbench.records import SplitSummary, Summary
 from proverbench.run.folder import TIMING
+from proverbench.run.manifest import read_manifest
 from proverbench.run.provenance import provenance_words
-from proverbench.run.remarks import remarks
-from proverbench.run.sources import read_manifest
+from proverbench.run.remarks import remarks, shown_metrics
 from proverbench.spending.money import used
 
 
@@ -74,7 +74,7 @@ def _table(splits: Mapping[str, SplitSummary], *, with_intervals: Container[str]
     made = table("", "", *splits)
     made.title = None
     made.add_row("records", *(f"{split.completed_records}/{split.expected_records}" for split in splits.values()))
-    for metric in dict.fromkeys(metric for split in splits.values() for metric in split.metrics or ()):
+    for metric in dict.fromkeys(metric for split in splits.values() for metric in shown_metrics(split) or ()):
         made.add_row(metric, *(_cell(split, metric, name in with_intervals) for name, split in splits.items()))
     return made
 

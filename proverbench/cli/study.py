@@ -1,10 +1,10 @@
 """`proverbench study`."""
 
-from pathlib import Path
+from typing import Any
 
 import click
 
-from proverbench.cli.common import EXIT_COMPLETE, HandlesErrors
+from proverbench.cli.common import HandlesErrors
 from proverbench.cli.run_options import FILE
 
 
@@ -21,7 +21,7 @@ from proverbench.cli.run_options import FILE
     metavar="CONFIG",
     help="Write FILE from this config, to be completed by hand; may be repeated. Asks nothing.",
 )
-def command(file: Path, output: Path | None, dry_run: bool, shard: str | None, configs: tuple[Path, ...]) -> int:
+def command(**given: Any) -> int:
     """Several policies and several judges on one data set: FILE says which, one command asks all of it.
 
     Each proof is written once and judged by every judge. The folder holds an ordinary run for each pair,
@@ -37,31 +37,6 @@ def command(file: Path, output: Path | None, dry_run: bool, shard: str | None, c
 
     Exit codes: 0 complete; 1 incomplete; 2 bad input, nothing called or written; 129/130/143 stopped by a signal.
     """
-    if configs:
-        from proverbench.cli.study_init import write_study
+    from proverbench.cli.bodies.study import study
 
-        write_study(file, configs)
-        return EXIT_COMPLETE
-    from proverbench.ask.study_plan import plan_study
-    from proverbench.inputs.study import load_study
-    from proverbench.run.study import STUDY_FILE, is_study
-
-    if file.is_dir() and is_study(file):
-        file = file / STUDY_FILE
-    folder = output or (file.parent if _is_kept(file) else Path("studies") / file.stem)
-    plan = plan_study(load_study(file), folder, shard=shard)
-    if dry_run:
-        from proverbench.cli.study_estimate import print_study_estimate
-
-        print_study_estimate(plan)
-        return EXIT_COMPLETE
-    from proverbench.cli.study_session import StudyExecution  # loads what calls models
-
-    return StudyExecution(plan).main()
-
-
-def _is_kept(file: Path) -> bool:
-    """Whether it is the file that a study's folder keeps."""
-    from proverbench.run.study import STUDY_FILE, is_study
-
-    return file.name == STUDY_FILE and is_study(file.parent)
+    return study(**given)

@@ -10,14 +10,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.console import Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
 from proverbench.ask.study import DrivenRun, Study, StudyListener
 from proverbench.ask.study_plan import StudyPlan
 from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE
 from proverbench.cli.matrix import print_matrix
-from proverbench.cli.progress import duration
+from proverbench.cli.progress import TimeLeft
 from proverbench.cli.session import failure_words, spare_collector
 from proverbench.cli.stop_signals import StopSignals
 from proverbench.cli.streams import say
+from proverbench.cli.tables import PlainConsole
 from proverbench.metrics.registry import headlines
 from proverbench.spending.money import Cost
 
@@ -35,7 +41,7 @@ class StudyDisplay(StudyListener):
     def __init__(self) -> None:
         self._study: Study | None = None
         self._live: Live | None = None
-        self._began = time.monotonic()
+        self._time_left = TimeLeft()
         self._notes: set[str] = set()
 
     def say(self, message: str) -> None:
@@ -48,13 +54,9 @@ class StudyDisplay(StudyListener):
     @contextmanager
     def asking(self, study: Study) -> Iterator[None]:
         """Show its progress while calls are made."""
-        self._study, self._began = study, time.monotonic()
+        self._study, self._time_left = study, TimeLeft()
         self.say(f"study folder: {study.plan.folder}")
         if sys.stderr.isatty():
-            from rich.live import Live
-
-            from proverbench.cli.tables import PlainConsole
-
             self._live = Live(
                 console=PlainConsole(stderr=True), get_renderable=self._matrix, refresh_per_second=2, transient=True
             )
@@ -74,7 +76,7 @@ class StudyDisplay(StudyListener):
         self.say(f"{run.cell.name}: {_score(run) or 'stopped, incomplete'}")
 
     async def _tick(self) -> None:
-        quiet_until = self._began + _QUIET_EVERY_S
+        quiet_until = time.monotonic() + _QUIET_EVERY_S
         while True:
             await asyncio.sleep(1)
             self._say_notes()
@@ -100,15 +102,11 @@ class StudyDisplay(StudyListener):
         spent = [run.driver.spent for run in runs if run.asks and run.driver.stages]
         if any(one.priced for one in spent):
             parts.append(str(sum((one.budget.cost for one in spent), Cost(0.0))))
-        if got and wanted > done:
-            parts.append(f"about {duration((wanted - done) * (time.monotonic() - self._began) / got)} left")
+        if wanted > done:
+            parts.append(self._time_left.words(got, wanted - done, self._study.judging))
         return ", ".join(parts)
 
     def _matrix(self) -> "RenderableType":
-        from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
-
         assert self._study is not None
         runs = self._study.runs
         judges = list(dict.fromkeys(run.cell.judge for run in runs))

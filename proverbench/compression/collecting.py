@@ -58,7 +58,7 @@ def read_ranking_file(path: Path) -> RankingFile:
         DataError: With a line for each fault.
     """
     try:
-        return RankingFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return RankingFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
     except OSError as exc:
         raise DataError(f"{path}: cannot be read: {exc.strerror}") from exc
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:

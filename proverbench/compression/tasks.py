@@ -188,7 +188,7 @@ def parse_task(toml: bytes, *, source: str) -> TaskFile:
         DataError: With a line for each fault.
     """
     try:
-        found = tomllib.loads(toml.decode("utf-8"))
+        found = tomllib.loads(toml.decode("utf-8-sig"))
         if found.get("format") == 1:
             raise DataError(
                 f"{source}: format 1, whose hashes compare proofs inside definitions; make the task anew with "

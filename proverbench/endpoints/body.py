@@ -13,7 +13,9 @@ T = TypeVar("T")
 
 
 def decode(raw: bytes, wanted: type[T]) -> T:
-    """Read JSON; what msgspec refuses (lone surrogates, NaN, control characters) is read as the json module does.
+    """Read JSON; what msgspec refuses is read as the json module does.
+
+    Such are a byte order mark, lone surrogates, NaN and control characters.
 
     Raises:
         ValueError: If it is not JSON, or not of that shape.
@@ -32,9 +34,9 @@ def decode(raw: bytes, wanted: type[T]) -> T:
 
 def _loads(raw: bytes) -> Any:
     try:
-        return json.loads(raw.decode("utf-8", "replace"), strict=False)
+        return json.loads(raw.decode("utf-8-sig", "replace"), strict=False)
     except RecursionError:
-        return json.loads(_shallow(raw).decode("utf-8", "replace"), strict=False)
+        return json.loads(_shallow(raw).decode("utf-8-sig", "replace"), strict=False)
 
 
 _MARKS = re.compile(rb'"[^"\\]*(?:\\(?:.|\Z)[^"\\]*)*(?:"|\Z)|[\[\]{}]', re.DOTALL)

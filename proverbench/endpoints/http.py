@@ -1,16 +1,17 @@
 """What the kinds that speak HTTP share: send, tell success from failure, read a reply or a stream of it."""
 
 import asyncio
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from proverbench.concurrency import Turns
-from proverbench.endpoints import bodies
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.audit import broken_off
 from proverbench.endpoints.base import Reply, Request
+from proverbench.endpoints.bodies import Budget
 from proverbench.endpoints.body import decode, encode
 from proverbench.endpoints.classify import classify, describe, effective_status, error_of
 from proverbench.endpoints.error_facts import ErrorFacts, error_inside, gist, read_error
@@ -178,7 +179,6 @@ class HttpEndpoint:
         self._redact = access.redact
         self._on_quota = on_quota
         self._turns = Turns()
-        self._bodies = bodies.Bodies()
         self.marks_cache = True
         """Whether what calls share is marked for the provider's cache, where the kind has such marks."""
         self._transport = Transport(
@@ -271,19 +271,17 @@ class HttpEndpoint:
                 for quota in quotas(response.headers):
                     self._on_quota(quota)
             chunks = response.content.iter_any()
-            if response.content_type == "text/event-stream":
-                events = iter_events(bodies.bounded(chunks, bodies.MAX_STREAM_BYTES))
-                if request.begun is not None:
-                    events = _announced(events, request.begun)
-                reply = await self.read_stream(events, wire, heard)
-                return await self._in_turn(lambda: self.cleaned(reply))
-
-            async def read(raw: bytes) -> Reply:
+            with Budget.of_loop().share() as share:
+                if response.content_type == "text/event-stream":
+                    events = iter_events(share.streamed(chunks))
+                    if request.begun is not None:
+                        events = _announced(events, request.begun)
+                    reply = await self.read_stream(events, wire, heard)
+                    return await self._in_turn(lambda: self.cleaned(reply))
+                raw = (await share.whole(chunks)).removeprefix(BOM_UTF8)
                 if raw.startswith((b"data:", b"event:", b": ")):  # a stream that does not say that it is one
                     return self.cleaned(await self.read_stream(iter_events(_once(raw)), wire, heard))
                 return await self._in_turn(lambda: self.cleaned(self.read_reply(raw, wire)))
-
-            return await self._bodies.whole(chunks, read)
 
     async def _in_turn(self, read: Callable[[], Reply]) -> Reply:
         """Read a reply that has come in its turn; when the wait is cut short, at once, because it is paid for."""

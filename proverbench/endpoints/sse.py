@@ -1,5 +1,6 @@
 """Server-sent events, as far as model endpoints use them: bytes in, (event, data) out."""
 
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterable, AsyncIterator
 from typing import NamedTuple
 
@@ -18,13 +19,16 @@ class Event(NamedTuple):
 async def iter_events(chunks: AsyncIterable[bytes]) -> AsyncIterator[Event]:
     """The events of a stream in order; an event that the end of the stream cuts short is dropped.
 
-    Lines may end in LF or CRLF and be split anywhere between chunks; comments and other fields are ignored.
+    Lines may end in LF or CRLF and be split anywhere between chunks; comments, other fields and a byte order
+    mark at the start are ignored.
     """
     buffer = LineBuffer()
-    name = ""
+    name, first = "", True
     data: list[bytes] = []
     async for chunk in chunks:
         for line in buffer.feed(chunk):
+            if first:
+                line, first = line.removeprefix(BOM_UTF8), False
             if line.endswith(b"\r"):
                 line = line[:-1]
             if not line:

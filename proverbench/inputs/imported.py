@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 
 from proverbench.errors import DataError
-from proverbench.inputs.data import derive_problem_id, derive_proof_id, load_problems, load_proofs
+from proverbench.inputs.data import load_problems, load_proofs
+from proverbench.inputs.rows import derive_problem_id, derive_proof_id
+from proverbench.run.disk import fitting_name
 
 FIRST_ERROR_IS_FATAL = (
     "The first wrong step of each proof is recorded as its fatal error, with recoverable_error_steps [-1]: "
@@ -63,7 +65,7 @@ def write_rows(imported: Imported, output: Path) -> None:
     if not imported.rows:
         left = "".join(f"; {n} {why}" for why, n in imported.left_out.items())
         raise DataError(f"no row could be imported; nothing was written{left}")
-    part = output.with_name(output.name + ".part")
+    part = output.with_name(f"{fitting_name(output.name)}.part")
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:

@@ -6,27 +6,22 @@ Every faulty row is named; no label or grade is invented, and what is left out i
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from proverbench.errors import DataError
 from proverbench.inputs.imported import FIRST_ERROR_IS_FATAL, UNLOCATED, Imported, with_ids
-from proverbench.inputs.mapping import FileMapping, Graders, Sheet, Taken
+from proverbench.inputs.mapping import FileMapping, Graders, Taken
+from proverbench.inputs.nested import FaultyError, Nested, source_rows
 from proverbench.inputs.splitting import SPLITS, Split, Unsplittable, split_proof
-from proverbench.inputs.tables import SUFFIXES, TableRow, read_rows, table_files
+from proverbench.inputs.tables import read_rows
 
 _DASHES = ("", "-", "–", "—", "−")
 """What people write where they gave no grade."""
 _GRADE = re.compile(r"(?P<value>[+-]?\d+(?:[.,]\d+)?)\s*(?:(?:/|out\s+of)\s*(?P<max>\d+))?", re.IGNORECASE)
-_PATH_PART = re.compile(r"(\^)\.|([^.\[\]^]+)|(\[\])|\[(\d+)\]")
 _CORRECT = ("correct", "true", "yes", "valid", "1", "1.0")
 _INCORRECT = ("incorrect", "false", "no", "invalid", "wrong", "0", "0.0")
-
-
-class _Faulty(Exception):  # noqa: N818 - never leaves this module
-    """A row breaks its description; the argument is the sentence for it."""
 
 
 class _NoGrade(Exception):  # noqa: N818 - never leaves this module
@@ -57,10 +52,10 @@ def apply_mapping(mapping: FileMapping, source: Path, *, split: Split | None = N
     long = mapping.graders is not None and mapping.graders.layout == "long"
     proofs: dict[object, dict[str, Any]] = {}
     folder = source if source.is_dir() else source.parent
-    for number, row in enumerate(_source_rows(mapping, source)):
+    for number, row in enumerate(source_rows(mapping, source)):
         try:
             built = _build(mapping, row, folder)
-        except _Faulty as exc:
+        except FaultyError as exc:
             faults.append(str(exc))
             continue
         except _NoProof:
@@ -116,105 +111,7 @@ def _finish(mapping: FileMapping, built: dict[str, Any], imported: Imported) -> 
     imported.rows.append(with_ids(built))
 
 
-def _source_rows(mapping: FileMapping, source: Path) -> Iterator["_Nested"]:
-    if source.is_dir():
-        pattern = mapping.files
-        if pattern is None and mapping.format is None:
-            files = table_files(source)
-        else:
-            endings = SUFFIXES[mapping.format] if mapping.format else ()
-            files = sorted(
-                file for file in (source.glob(pattern) if pattern else source.rglob("*"))
-                if file.is_file() and (pattern or file.suffix in endings)
-            )  # fmt: skip
-        if not files:
-            wanted = pattern or " or ".join("*" + suffix for suffix in endings)
-            raise DataError(f"{source}: holds no file {wanted}")
-    else:
-        files = [source]
-    sheet = _read_sheet(mapping.sheet, source if source.is_dir() else source.parent) if mapping.sheet else None
-    for file in files:
-        for row in read_rows(file, mapping.format, delimiter=mapping.delimiter):
-            if sheet is not None:
-                for cells in sheet.of(file):
-                    yield _Nested(row._replace(data={**row.data, **cells}), ())
-            elif mapping.rows is None:
-                yield _Nested(row, ())
-            else:
-                yield from _inner_rows(row, mapping.rows)
-
-
-@dataclass(frozen=True)
-class _SheetRows:
-    """A sheet's rows by the name of the text that they are about."""
-
-    by_name: Mapping[str, list[Mapping[str, Any]]]
-    blank: Mapping[str, Any]
-
-    def of(self, file: Path) -> list[Mapping[str, Any]]:
-        """Those about a text; one of empty cells where there are none."""
-        return [*self.by_name.get(file.name, ()), *self.by_name.get(file.stem, ())] or [self.blank]
-
-
-def _read_sheet(sheet: Sheet, folder: Path) -> _SheetRows:
-    by_name: dict[str, list[Mapping[str, Any]]] = {}
-    blank: dict[str, Any] = {}
-    for row in read_rows(folder / sheet.file, "csv", delimiter=sheet.delimiter):
-        if sheet.on not in row.data:
-            raise DataError(f"{row.path}: has no column {sheet.on!r}; columns are {', '.join(map(repr, row.data))}")
-        cells = {name: cell for name, cell in row.data.items() if name != sheet.on}
-        by_name.setdefault(row.data[sheet.on], []).append(cells)
-        blank = dict.fromkeys(cells, "")
-    return _SheetRows(by_name, blank)
-
-
-@dataclass(frozen=True)
-class _Nested:
-    """A row, and the objects around it, the nearest first."""
-
-    row: TableRow
-    parents: tuple[Mapping[str, Any], ...]
-
-    def look(self, path: str) -> Any:
-        """What a path names; ``[]`` gives a list. KeyError where there is no such key in an object."""
-        found: list[Any] = [self.row.data]
-        if path in self.row.data:  # a column's name may hold dots and brackets
-            return self.row.data[path]
-        level, many = 0, False
-        for parent, key, every, index in _PATH_PART.findall(path):
-            if parent:
-                if level >= len(self.parents):
-                    raise KeyError(path)
-                found, level = [self.parents[level]], level + 1
-            elif every:
-                many = True
-                found = [item for items in found if items is not None for item in items]
-            elif index:
-                found = [items[int(index)] for items in found]
-            else:
-                found = [None if item is None else item[key] for item in found]
-        return found if many else found[0]
-
-
-def _inner_rows(row: TableRow, path: str) -> Iterator[_Nested]:
-    def walk(data: Any, parts: list[tuple[str, str]], parents: tuple[Any, ...], place: str) -> Iterator[_Nested]:
-        if not parts:
-            yield _Nested(row._replace(place=place, data=data), parents)
-            return
-        (key, every), rest = parts[0], parts[1:]
-        if not isinstance(data, dict) or key not in data:
-            raise DataError(f"{row.where}: has no {key!r}; `rows` is {path!r}")
-        if not every:
-            yield from walk(data[key], rest, parents, place)
-            return
-        for number, item in enumerate(data[key] or (), 1):
-            yield from walk(item, rest, (data, *parents), f"{place} {key} {number}".strip())
-
-    parts = re.findall(r"([^.\[\]]+)(\[\])?", path)
-    return walk(row.data, parts, (), row.place)
-
-
-def _build(mapping: FileMapping, nested: _Nested, folder: Path) -> dict[str, Any]:
+def _build(mapping: FileMapping, nested: Nested, folder: Path) -> dict[str, Any]:
     built: dict[str, Any] = {}
     # The name of a file may hold other fields, so those come first.
     for name, taken in sorted(mapping.fields.items(), key=lambda item: item[1].file is not None):
@@ -226,7 +123,7 @@ def _build(mapping: FileMapping, nested: _Nested, folder: Path) -> dict[str, Any
         elif value or name == "problem":
             built[name] = value
     if not built["problem"]:
-        raise _Faulty(f"{nested.row.where}: field problem: found nothing; wanted the problem's text")
+        raise FaultyError(f"{nested.row.where}: field problem: found nothing; wanted the problem's text")
     if "proof" in mapping.fields:
         built["steps"] = _steps(mapping, nested, built, folder)
         _label(mapping, nested, built, folder)
@@ -237,17 +134,17 @@ def _build(mapping: FileMapping, nested: _Nested, folder: Path) -> dict[str, Any
     return built
 
 
-def _value(nested: _Nested, name: str, path: str, *, optional: bool = False) -> Any:
+def _value(nested: Nested, name: str, path: str, *, optional: bool = False) -> Any:
     try:
         return nested.look(path)
     except (KeyError, IndexError, TypeError):
         if optional:
             return None
         there = ", ".join(map(repr, nested.row.data))
-        raise _Faulty(f"{nested.row.where}: field {name}: found no {path!r}; there is {there}") from None
+        raise FaultyError(f"{nested.row.where}: field {name}: found no {path!r}; there is {there}") from None
 
 
-def _text(nested: _Nested, name: str, taken: Taken, built: Mapping[str, Any], folder: Path) -> str:
+def _text(nested: Nested, name: str, taken: Taken, built: Mapping[str, Any], folder: Path) -> str:
     if taken.value is not None:
         return str(taken.value)
     if taken.file is not None:
@@ -262,7 +159,7 @@ def _text(nested: _Nested, name: str, taken: Taken, built: Mapping[str, Any], fo
         match = re.search(taken.pattern, text)
         if match is None:
             wanted = f"wanted what {taken.pattern!r} matches"
-            raise _Faulty(f"{nested.row.where}: field {name}: found {_short(text)}; {wanted}")
+            raise FaultyError(f"{nested.row.where}: field {name}: found {_short(text)}; {wanted}")
         text = str(match["value"])
     text = {word.lower(): meant for word, meant in taken.values.items()}.get(text.strip().lower(), text)
     return taken.prefix + text if text else text
@@ -281,14 +178,14 @@ def _short(value: object) -> str:
     return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
-def _steps(mapping: FileMapping, nested: _Nested, built: Mapping[str, Any], folder: Path) -> list[str]:
+def _steps(mapping: FileMapping, nested: Nested, built: Mapping[str, Any], folder: Path) -> list[str]:
     taken = mapping.fields["proof"]
     if isinstance(taken.from_, str) and taken.pattern is None:
         value = _value(nested, "proof", taken.from_, optional=taken.optional)
         if isinstance(value, list):
             steps = [item for item in value if isinstance(item, str) and item.strip()]
             if not steps or len(steps) < len(value):
-                raise _Faulty(
+                raise FaultyError(
                     f"{nested.row.where}: field proof: found {_short(value)}; wanted texts that are not empty"
                 )
             return steps
@@ -298,15 +195,15 @@ def _steps(mapping: FileMapping, nested: _Nested, built: Mapping[str, Any], fold
     try:
         return split_proof(text, _split_of(mapping))
     except Unsplittable as exc:
-        raise _Faulty(f"{nested.row.where}: field proof: found {_short(text)}; wanted {exc}") from exc
+        raise FaultyError(f"{nested.row.where}: field proof: found {_short(text)}; wanted {exc}") from exc
 
 
-def _label(mapping: FileMapping, nested: _Nested, built: dict[str, Any], folder: Path) -> None:
+def _label(mapping: FileMapping, nested: Nested, built: dict[str, Any], folder: Path) -> None:
     if "first_error" in mapping.fields:
         text = _text(nested, "first_error", mapping.fields["first_error"], built, folder).strip()
         base, most = mapping.index_base, len(built["steps"]) - 1
         if not re.fullmatch(r"-?[0-9]{1,9}(\.0)?", text) or not -1 <= (index := int(float(text))) <= most + base:
-            raise _Faulty(
+            raise FaultyError(
                 f"{nested.row.where}: field first_error: found {_short(text)}; wanted an integer, -1 to {most + base}"
             )
         step = max(index - base, -1)
@@ -315,12 +212,12 @@ def _label(mapping: FileMapping, nested: _Nested, built: dict[str, Any], folder:
         text = _text(nested, "verdict", mapping.fields["verdict"], built, folder).strip().lower()
         if text not in (*_CORRECT, *_INCORRECT):
             words = ", ".join((*_CORRECT, *_INCORRECT))
-            raise _Faulty(f"{nested.row.where}: field verdict: found {_short(text)}; wanted one of {words}")
+            raise FaultyError(f"{nested.row.where}: field verdict: found {_short(text)}; wanted one of {words}")
         verdict = "correct" if text in _CORRECT else "incorrect"
         built["annotation"] = {"first_fatal_error_step": None, "verdict": verdict}
 
 
-def _grades(mapping: FileMapping, nested: _Nested, built: dict[str, Any]) -> None:
+def _grades(mapping: FileMapping, nested: Nested, built: dict[str, Any]) -> None:
     taken = mapping.fields.get("grade")
     if taken is not None:
         pattern = re.compile(taken.pattern) if taken.pattern else _GRADE
@@ -340,7 +237,7 @@ def _grades(mapping: FileMapping, nested: _Nested, built: dict[str, Any]) -> Non
         built["grades"].append({"grader": name, "grade": grade} | ({"comment": comment} if comment else {}))
 
 
-def _given_grades(graders: Graders, nested: _Nested) -> Iterable[tuple[str, Any, str]]:
+def _given_grades(graders: Graders, nested: Nested) -> Iterable[tuple[str, Any, str]]:
     def text(path: str | None, *, optional: bool = False) -> str:
         if path is None:
             return ""
@@ -358,18 +255,18 @@ def _given_grades(graders: Graders, nested: _Nested) -> Iterable[tuple[str, Any,
     elif graders.rows is None:
         names, grades = (_value(nested, "grades", path) or [] for path in (graders.name, graders.grade))
         if len(names) != len(grades):
-            raise _Faulty(f"{nested.row.where}: field grades: found {len(names)} names and {len(grades)} grades")
+            raise FaultyError(f"{nested.row.where}: field grades: found {len(names)} names and {len(grades)} grades")
         for name, grade in zip(names, grades, strict=True):
             yield _plain(name), grade, ""
     else:
         for item in _value(nested, "grades", graders.rows):
-            inner = _Nested(nested.row._replace(data=item), (nested.row.data, *nested.parents))
+            inner = Nested(nested.row._replace(data=item), (nested.row.data, *nested.parents))
             comment = "" if graders.comment is None else _plain(_value(inner, "comment", graders.comment) or "").strip()
             yield _plain(_value(inner, "grader", graders.name)), _value(inner, "grade", graders.grade), comment
 
 
 def _grade(
-    mapping: FileMapping, nested: _Nested, built: dict[str, Any], value: Any, name: str, pattern: re.Pattern[str]
+    mapping: FileMapping, nested: Nested, built: dict[str, Any], value: Any, name: str, pattern: re.Pattern[str]
 ) -> int | float:
     """A grade as it is written, in points; the scale that stands behind it must be the row's."""
     text = _plain("" if value is None else value).strip()
@@ -379,24 +276,26 @@ def _grade(
     found = match["value"] if match else None
     other = "," if mapping.decimal == "." else "."
     if found is None or (other in found and isinstance(value, str)):
-        raise _Faulty(f"{nested.row.where}: field {name}: found {_short(value)}; wanted a number, such as 5 or 5/7")
+        raise FaultyError(f"{nested.row.where}: field {name}: found {_short(value)}; wanted a number, such as 5 or 5/7")
     assert match is not None
     scale = match.groupdict().get("max")
     if scale is not None and built.setdefault("max_grade", int(scale)) != int(scale):
-        raise _Faulty(f"{nested.row.where}: field {name}: found {_short(value)}; wanted points of {built['max_grade']}")
+        raise FaultyError(
+            f"{nested.row.where}: field {name}: found {_short(value)}; wanted points of {built['max_grade']}"
+        )
     if "max_grade" not in built:
-        raise _Faulty(
+        raise FaultyError(
             f"{nested.row.where}: field max_grade: found nothing; wanted the most points: max_grade = {{value = 7}}"
         )
     grade = Fraction(found.replace(",", "."))
     if not 0 <= grade <= built["max_grade"]:
-        raise _Faulty(f"{nested.row.where}: field {name}: found {_short(value)}; wanted 0 to {built['max_grade']}")
+        raise FaultyError(f"{nested.row.where}: field {name}: found {_short(value)}; wanted 0 to {built['max_grade']}")
     return _number(grade)
 
 
-def _whole(nested: _Nested, name: str, text: str) -> int:
+def _whole(nested: Nested, name: str, text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}(\.0+)?", text) or not float(text):
-        raise _Faulty(f"{nested.row.where}: field {name}: found {_short(text)}; wanted a positive integer")
+        raise FaultyError(f"{nested.row.where}: field {name}: found {_short(text)}; wanted a positive integer")
     return int(float(text))
 
 

@@ -7,6 +7,7 @@ in its data file alone.
 
 import hashlib
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,7 +67,7 @@ class PublishedRun:
 def is_published(path: Path) -> bool:
     """Whether the folder is a run of the published evaluator."""
     try:
-        msgspec.json.decode((path / "manifest.json").read_bytes(), type=WrittenMark)
+        msgspec.json.decode((path / "manifest.json").read_bytes().removeprefix(BOM_UTF8), type=WrittenMark)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return False
     return True
@@ -136,7 +137,7 @@ def load_published(path: Path, *, data: Path | None = None, unknown_rows: bool =
 
 def _read(path: Path, kind: type[T]) -> T:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return msgspec.json.decode(path.read_bytes().removeprefix(BOM_UTF8), type=kind)
     except OSError as exc:
         raise DataError(f"cannot read {path}: {exc.strerror}") from exc
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
@@ -153,7 +154,7 @@ def _records(path: Path, manifest: WrittenManifest) -> list[WrittenRecord]:
     found: dict[str, WrittenRecord] = {}
     results = path / "results.jsonl"
     if results.exists():
-        for number, line in enumerate(results.read_bytes().split(b"\n"), start=1):
+        for number, line in enumerate(results.read_bytes().removeprefix(BOM_UTF8).split(b"\n"), start=1):
             if line.strip():
                 try:
                     record = msgspec.json.decode(line, type=WrittenRecord)

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 GRADES: frozenset[Need] = frozenset({"grades"})
 AGREEMENT: frozenset[Need] = frozenset({"labels", "grades", "human grades"})
 
+NO_SPREAD = "fewer than two proofs have grades of both, or all of them the same"
+NO_PAIRS = "people gave no two proofs of a problem different grades"
+NO_CHOICE = "no problem has two proofs that people graded"
+NO_GAIN = "no problem has proofs of different worth to choose from"
+
 
 def square_root(rate: Any) -> Any:
     """The root of a mean square."""
@@ -197,6 +202,7 @@ METRICS: tuple[Metric, ...] = (
         range=(-1.0, 1.0),
         unit="number",
         in_papers=True,
+        without=NO_SPREAD,
     ),
     _agreement(
         "spearman",
@@ -206,6 +212,7 @@ METRICS: tuple[Metric, ...] = (
         statistic=_correlation("spearman"),
         range=(-1.0, 1.0),
         unit="number",
+        without=NO_SPREAD,
     ),
     _agreement(
         "kendall_b",
@@ -215,6 +222,7 @@ METRICS: tuple[Metric, ...] = (
         statistic=_correlation("kendall_b"),
         range=(-1.0, 1.0),
         unit="number",
+        without=NO_SPREAD,
     ),
     _agreement(
         "qwk",
@@ -225,6 +233,7 @@ METRICS: tuple[Metric, ...] = (
         range=(-1.0, 1.0),
         unit="number",
         in_papers=True,
+        without=NO_SPREAD,
     ),
     _agreement(
         "pairwise_accuracy",
@@ -232,6 +241,7 @@ METRICS: tuple[Metric, ...] = (
         "Pairs",
         "Of two proofs of a problem that people graded differently: how often the judge likes the better one more.",
         PAIRS,
+        without=NO_PAIRS,
     ),
     _agreement(
         "pairwise_ties",
@@ -240,6 +250,7 @@ METRICS: tuple[Metric, ...] = (
         "Of these pairs: how often the judge gives both the same.",
         TIES,
         better="lower",
+        without=NO_PAIRS,
     ),
     _agreement(
         "selected_grade",
@@ -247,6 +258,7 @@ METRICS: tuple[Metric, ...] = (
         "Selected",
         "What people gave the proof that the judge likes best, of problems with several.",
         SELECTED,
+        without=NO_CHOICE,
     ),
     _agreement(
         "random_grade",
@@ -254,6 +266,7 @@ METRICS: tuple[Metric, ...] = (
         "Random",
         "What a proof chosen blindly would have got.",
         RANDOM,
+        without=NO_CHOICE,
     ),
     _agreement(
         "oracle_grade",
@@ -261,6 +274,7 @@ METRICS: tuple[Metric, ...] = (
         "Oracle",
         "What the best proof of each problem got.",
         ORACLE,
+        without=NO_CHOICE,
     ),
     _agreement(
         "selection_gain",
@@ -273,6 +287,7 @@ METRICS: tuple[Metric, ...] = (
         g=gain,
         range=(-math.inf, 1.0),
         unit="number",
+        without=NO_GAIN,
     ),
     Metric(
         name="process_f1",

@@ -98,6 +98,8 @@ class Metric:
     headline: int | None = None
     """Place among the headlines of its benchmark, from 1; None if it is none. Leaderboards, plots and comparisons show
     the headlines, in this order; the first is what runs are ranked by."""
+    without: str | None = None
+    """Why it has no value, where that is not because right proofs, or wrong ones, are absent."""
     in_papers: bool = False
     """Whether a table for a paper has its column unless others are asked for."""
 

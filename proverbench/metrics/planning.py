@@ -148,10 +148,30 @@ def cheapest(reached: Callable[[int, int], bool], prices: Prices, most_problems:
         Where problems are free, the fewest samples with which the problems suffice: a further sample of a problem never
         buys more than a further problem does. None where not even :data:`MOST_SAMPLES` samples of all problems do.
     """
-    found = (Design(n, s) for s in range(1, MOST_SAMPLES + 1) if (n := _fewest(reached, s, most_problems)) is not None)
+    found = (Design(n, s) for s in range(1, MOST_SAMPLES + 1) if (n := fewest(reached, s, most_problems)) is not None)
     if prices.problem <= 0:
         return next(found, None)
     return min(found, key=lambda d: (prices.of(d.problems, d.samples), d.samples), default=None)
+
+
+def fewest(reached: Callable[[int, int], bool], samples: int, most: int) -> int | None:
+    """The fewest problems, at least two and up to ``most``, that reach an aim with so many samples of each.
+
+    Args:
+        reached: Whether so many problems and samples do; more never do less.
+        samples: Of each problem.
+        most: How many problems there could be.
+
+    Returns:
+        Their number; None where ``most`` do not suffice.
+    """
+    if most < 2 or not reached(most, samples):
+        return None
+    low, high = 1, most  # low does not reach it, or is no number to plan for
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle, samples) else (middle, high)
+    return high
 
 
 def affordable(prices: Prices, budget: float, most_problems: int) -> Iterator[Design]:
@@ -249,13 +269,3 @@ def _root(inner: float, outer: float, dear: float, cheap: float) -> int:
     if outer <= 0 or cheap <= 0:
         return MOST_SAMPLES
     return min(MOST_SAMPLES, max(1, round(math.sqrt(inner / outer * dear / cheap))))
-
-
-def _fewest(reached: Callable[[int, int], bool], samples: int, most: int) -> int | None:
-    if most < 2 or not reached(most, samples):
-        return None
-    low, high = 1, most  # low does not reach it, or is no number to plan for
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle, samples) else (middle, high)
-    return high

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from proverbench.benchmark import benchmark_of
-from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
+from proverbench.metrics.array_building import arrays_of
+from proverbench.metrics.arrays import INVALID, JudgmentArrays
 from proverbench.metrics.grades import pair_counts
 from proverbench.metrics.rates import published_rates
 from proverbench.metrics.registry import METRICS, metrics_of
@@ -114,25 +115,34 @@ def counts(arrays: JudgmentArrays) -> dict[str, Score]:
     return named
 
 
-def undefined(metrics: Mapping[str, Score]) -> dict[str, str]:
+NAMES_NO_STEP = "judges of this protocol name no step"
+"""Why there is no localisation where judges give grades or labels. Nobody needs to be shown it."""
+
+
+def undefined(metrics: Mapping[str, Score], *, places: bool = True) -> dict[str, str]:
     """Why metrics of one split are None, by name.
 
     Args:
         metrics: As :func:`scores` returns them.
+        places: Whether judges say where the first error is.
     """
     return {
-        name: _why(name, metrics)
+        name: _why(name, metrics, places)
         for name, value in metrics.items()
         if value is None and name in {metric.name for metric in METRICS}
     }
 
 
-def _why(name: str, metrics: Mapping[str, Score]) -> str:
+def _why(name: str, metrics: Mapping[str, Score], places: bool) -> str:
     metric = next(metric for metric in METRICS if metric.name == name)
+    if "places" in metric.needs and not places:
+        return NAMES_NO_STEP
     if "places" in metric.needs and metrics.get("unlocated_proofs"):
         return "no label names a step: these proofs were judged as a whole"
     if metrics.get("correct_proofs") == 0 and metrics.get("incorrect_proofs") == 0:
         return "there is no proof"
+    if metric.without is not None:
+        return metric.without
     absent = [word for word in ("correct", "incorrect") if metrics.get(f"{word}_proofs") == 0]
     return f"no proof is labelled {absent[0]}" if absent else "there is nothing to average over"
 

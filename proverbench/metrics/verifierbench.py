@@ -12,11 +12,11 @@ META: frozenset[Need] = frozenset({"labels", "meta"})
 ACCURACY = Rate("rough_accuracy", lambda a: a.right_polarity, lambda a: a.asked)
 TPR = Rate("rough_tpr", lambda a: a.right_polarity * a.correct, lambda a: a.asked * a.correct)
 TNR = Rate("rough_tnr", lambda a: a.right_polarity * a.incorrect, lambda a: a.asked * a.incorrect)
-FIRST_ERROR = Rate("first_error_step_accuracy", lambda a: a.right_step, lambda a: a.asked * a.located)
+FIRST_ERROR = Rate("first_error_step_accuracy", lambda a: a.right_step, lambda a: a.asked * a.located * a.places)
 FIRST_ERROR_INCORRECT = Rate(
     "first_error_step_accuracy_incorrect",
     lambda a: a.right_step * a.incorrect,
-    lambda a: a.asked * a.incorrect * a.located,
+    lambda a: a.asked * a.incorrect * a.located * a.places,
 )
 VALID = Rate("verifier_valid_rate", lambda a: a.valid, lambda a: a.asked)
 META_TPR = Rate("meta_ver_tpr", lambda a: a.meta_credit * a.correct, lambda a: a.asked * a.correct)

@@ -3,7 +3,8 @@
 from typing import Any
 
 from proverbench.metrics.agreement import repeat_agreement
-from proverbench.metrics.arrays import ArrayBuilder, JudgmentArrays
+from proverbench.metrics.array_building import ArrayBuilder
+from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.people.labels import Labels
 from proverbench.records import Judgment, ProofRecord
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.errors import DataError, JournalError, UserInputError
-from proverbench.inputs.data import label_faults, label_lines
+from proverbench.inputs.label_lines import label_faults, label_lines
 from proverbench.people.sheet import OPEN
 from proverbench.run.disk import disk, end_of_last_line, sync_folder
 from proverbench.run.texts import storable

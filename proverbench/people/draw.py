@@ -73,7 +73,7 @@ def _strata(records: Iterable[ProofRecord], repeats: int, *, simple: bool) -> di
     judged = [record for record in records if is_judged(record)]
     if simple:
         return {SIMPLE: [record.key for record in judged]} if judged else {}
-    accepts = np.array([sum(j.valid and j.first_error_step == -1 for j in r.judgments) for r in judged], dtype=np.int64)
+    accepts = np.array([sum(j.accepting for j in r.judgments) for r in judged], dtype=np.int64)
     found: dict[str, list[str]] = {}
     for record, stratum in zip(judged, strata_of(accepts, repeats), strict=True):
         found.setdefault(NAMES[int(stratum)], []).append(record.key)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from proverbench.errors import DataError
-from proverbench.inputs.data import LabelLine, label_lines
+from proverbench.inputs.label_lines import LabelLine, label_lines
 from proverbench.metrics.strata import Labelled
 from proverbench.people.draw import is_judged
 from proverbench.people.sheet import clean

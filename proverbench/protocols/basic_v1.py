@@ -48,6 +48,8 @@ REASONS: dict[str, str] = {
 """Every reason code that a record or a summary can hold, and what it means."""
 
 _FINAL_CHANNEL = "<|end|><|start|>assistant<|channel|>final<|message|>"
+END_OF_REASONING = "</think>"
+"""What precedes the last one in a reply is its reasoning."""
 _OPEN_THINK = re.compile(r"<think\s*+>", re.IGNORECASE)
 _OPEN_STEP = re.compile(r"<step\b[^>]*+>", re.IGNORECASE)
 # White space and closing tags of a step (</step>, \end{step}>, \endstep>), matched on the reversed text: from its end
@@ -84,7 +86,7 @@ def check_finish(finish_reason: str | None, normal_stops: Collection[str], accep
 def final_text(text: str) -> str:
     """The answer proper: ``text`` without its reasoning, stripped (rule 2). Empty if the reasoning never finished."""
     text = text.rpartition(_FINAL_CHANNEL)[2]
-    text = text.rpartition("</think>")[2]
+    text = text.rpartition(END_OF_REASONING)[2]
     if _OPEN_THINK.search(text):
         return ""
     return text.strip()

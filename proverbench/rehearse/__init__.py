@@ -2,8 +2,9 @@
 
 from proverbench.rehearse.plays import ABSENT, ModelReply, Play
 from proverbench.rehearse.profile import BatchProfile, Latency, Profile
+from proverbench.rehearse.received import Received, Script
 from proverbench.rehearse.replies import GeneratedReplies, SavedReplies
-from proverbench.rehearse.server import Received, RehearseServer, Script
+from proverbench.rehearse.server import RehearseServer
 
 __all__ = [
     "ABSENT",

@@ -9,67 +9,16 @@ not known or listed yet) is in
 import json
 import random
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any
 
+from proverbench.rehearse.played_batch import ENDPOINTS, Batch, Fate, Item, State
 from proverbench.rehearse.plays import error_body
 from proverbench.rehearse.profile import BatchProfile
 from proverbench.rehearse.wire import Ask, Protocol, digest, read_ask
 
 Answer = Callable[[Ask], tuple[int, dict[str, Any]]]
 """Answers a question in full (and counts it as answered): status and body."""
-
-State = Literal["waiting", "succeeded", "errored", "expired", "canceled"]
-Fate = Literal["fine", "missing", "errored", "duplicate"]
-
-_ENDPOINTS: Mapping[str, Protocol] = {"/v1/chat/completions": "chat", "/v1/responses": "responses"}
-
-
-@dataclass
-class _Item:
-    custom_id: str
-    body: dict[str, Any]
-    fate: Fate = "fine"
-    state: State = "waiting"
-    result: dict[str, Any] = field(default_factory=dict)
-    """The reply's body, or the error's."""
-    status: int = 200
-
-
-@dataclass
-class _Batch:
-    id: str
-    protocol: Protocol
-    items: list[_Item]
-    started: float
-    """On the monotonic clock."""
-    created_at: float
-    """On the wall clock."""
-    expires_after: int | None
-    """Number of items after which it expires."""
-    request: dict[str, Any] = field(default_factory=dict)
-    """What else it was created with: endpoint, file, metadata."""
-    rejected: str | None = None
-    cancelled: bool = False
-    expired: bool = False
-    ended_at: float | None = None
-    seen: Counter[str] = field(default_factory=Counter)
-    """How often each kind of lateness was met."""
-
-    @property
-    def ended(self) -> bool:
-        return self.ended_at is not None
-
-    def is_late(self, what: str) -> bool:
-        """Whether something (a count of the profile) is not there yet; each time it is asked for counts."""
-        profile: BatchProfile = self.request["profile"]
-        self.seen[what] += 1
-        return self.seen[what] <= int(getattr(profile, what))
-
-    def count(self, state: State) -> int:
-        return sum(item.state == state for item in self.items)
 
 
 class PlayedBatches:
@@ -83,9 +32,9 @@ class PlayedBatches:
     def __init__(self, answer: Answer, clock: Callable[[], float] = time.monotonic) -> None:
         self._answer = answer
         self._clock = clock
-        self._batches: dict[str, _Batch] = {}
+        self._batches: dict[str, Batch] = {}
         self._files: dict[str, tuple[str, bytes]] = {}
-        self._results_of: dict[str, _Batch] = {}
+        self._results_of: dict[str, Batch] = {}
         """Id of a file of results → its batch."""
         self._faulted: set[str] = set()
         self._expired = 0
@@ -145,15 +94,15 @@ class PlayedBatches:
             LookupError: If there is no such file.
             ValueError: If the request is no batch.
         """
-        protocol = _ENDPOINTS.get(request.get("endpoint", ""))
+        protocol = ENDPOINTS.get(request.get("endpoint", ""))
         if protocol is None:
-            raise ValueError(f"endpoint: one of {', '.join(_ENDPOINTS)} is required")
+            raise ValueError(f"endpoint: one of {', '.join(ENDPOINTS)} is required")
         content = self._files[request.get("input_file_id", "")][1]
         rejected = profile.reject
-        items: list[_Item] = []
+        items: list[Item] = []
         try:
             lines = [json.loads(line) for line in content.splitlines() if line.strip()]
-            items = [_Item(line["custom_id"], line["body"]) for line in lines]
+            items = [Item(line["custom_id"], line["body"]) for line in lines]
         except (ValueError, LookupError, TypeError) as exc:
             rejected = f"a line of the file is no request: {exc}"
         if len({item.custom_id for item in items}) < len(items):
@@ -171,7 +120,7 @@ class PlayedBatches:
         requests = request.get("requests")
         if not isinstance(requests, list) or not requests:
             raise ValueError("requests: a list of at least one is required")
-        items = [_Item(entry["custom_id"], entry["params"]) for entry in requests]
+        items = [Item(entry["custom_id"], entry["params"]) for entry in requests]
         if len({item.custom_id for item in items}) < len(items):
             raise ValueError("requests: each custom_id must be unique")
         return self._create("messages", items, profile, {}, None)
@@ -179,7 +128,7 @@ class PlayedBatches:
     def _create(
         self,
         protocol: Protocol,
-        items: list[_Item],
+        items: list[Item],
         profile: BatchProfile,
         request: dict[str, Any],
         rejected: str | None,
@@ -187,7 +136,7 @@ class PlayedBatches:
         self.submitted += 1
         prefix = "msgbatch_" if protocol == "messages" else "batch_"
         expires = profile.expire_at is not None and self._expired < profile.expire_times
-        batch = _Batch(
+        batch = Batch(
             id=f"{prefix}{self.submitted:06d}",
             protocol=protocol,
             items=items,
@@ -202,7 +151,7 @@ class PlayedBatches:
         self._batches[batch.id] = batch
         return self._shown(batch)
 
-    def _deal_fates(self, batch: _Batch, profile: BatchProfile) -> None:
+    def _deal_fates(self, batch: Batch, profile: BatchProfile) -> None:
         """Choose whom the faults meet: another item each time, so that asking again helps."""
         fresh = [item for item in batch.items if digest(json.dumps(item.body, sort_keys=True)) not in self._faulted]
         random.Random(len(batch.items)).shuffle(fresh)
@@ -230,7 +179,7 @@ class PlayedBatches:
             raise LookupError(f"{batch_id} is not known yet")
         return self._shown(batch)
 
-    def _shown(self, batch: _Batch) -> dict[str, Any]:
+    def _shown(self, batch: Batch) -> dict[str, Any]:
         self._advance(batch)
         return self._show_anthropic(batch) if batch.protocol == "messages" else self._show_openai(batch)
 
@@ -276,7 +225,7 @@ class PlayedBatches:
 
     # --- progress
 
-    def _advance(self, batch: _Batch) -> None:
+    def _advance(self, batch: Batch) -> None:
         if batch.ended or batch.rejected:
             batch.ended_at = batch.ended_at or time.time()
             return
@@ -295,7 +244,7 @@ class PlayedBatches:
         elif due == len(batch.items):
             self._end(batch, "expired")
 
-    def _do(self, batch: _Batch, item: _Item) -> None:
+    def _do(self, batch: Batch, item: Item) -> None:
         if item.fate == "errored":
             item.state, item.status = "errored", 500
             item.result = error_body(500, "rehearsed fault of a batch item")
@@ -309,13 +258,13 @@ class PlayedBatches:
         except ValueError as exc:
             item.state, item.status, item.result = "errored", 400, error_body(400, str(exc))
 
-    def _end(self, batch: _Batch, state: State) -> None:
+    def _end(self, batch: Batch, state: State) -> None:
         for item in batch.items:
             if item.state == "waiting":
                 item.state = state
         batch.ended_at = time.time()
 
-    def _in_result_order(self, batch: _Batch) -> list[_Item]:
+    def _in_result_order(self, batch: Batch) -> list[Item]:
         items = [item for item in batch.items if item.fate != "missing" or item.state in ("expired", "canceled")]
         items += [item for item in items if item.fate == "duplicate" and item.state == "succeeded"]
         profile: BatchProfile = batch.request["profile"]
@@ -325,7 +274,7 @@ class PlayedBatches:
 
     # --- forms
 
-    def _show_anthropic(self, batch: _Batch) -> dict[str, Any]:
+    def _show_anthropic(self, batch: Batch) -> dict[str, Any]:
         return {
             "id": batch.id,
             "type": "message_batch",
@@ -342,7 +291,7 @@ class PlayedBatches:
             "results_url": f"/v1/messages/batches/{batch.id}/results" if batch.ended else None,
         }
 
-    def _show_openai(self, batch: _Batch) -> dict[str, Any]:
+    def _show_openai(self, batch: Batch) -> dict[str, Any]:
         output_id, error_id = self._result_files(batch) if batch.ended and not batch.rejected else (None, None)
         at = None if batch.ended_at is None else int(batch.ended_at)
         status = self._openai_status(batch)
@@ -373,7 +322,7 @@ class PlayedBatches:
         }
 
     @staticmethod
-    def _openai_status(batch: _Batch) -> str:
+    def _openai_status(batch: Batch) -> str:
         if batch.rejected:
             return "failed"
         if not batch.ended:
@@ -382,7 +331,7 @@ class PlayedBatches:
             return "cancelled"
         return "expired" if batch.expired else "completed"
 
-    def _result_files(self, batch: _Batch) -> tuple[str | None, str | None]:
+    def _result_files(self, batch: Batch) -> tuple[str | None, str | None]:
         """The ids of the output and the error file, written on the first look after the end."""
         if batch.is_late("late_results"):
             return None, None
@@ -415,7 +364,7 @@ class PlayedBatches:
         return files
 
 
-def _anthropic_result(item: _Item) -> dict[str, Any]:
+def _anthropic_result(item: Item) -> dict[str, Any]:
     if item.state == "succeeded":
         return {"type": "succeeded", "message": item.result}
     if item.state == "errored":

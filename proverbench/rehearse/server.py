@@ -10,18 +10,14 @@ For a user: ``proverbench rehearse`` (cli/rehearse.py), with a :class:`~proverbe
 """
 
 import asyncio
-import email
 import inspect
 import json
-import socket
-import struct
 import threading
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from email.message import Message
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -30,20 +26,19 @@ from aiohttp import web
 from proverbench.errors import ConfigError
 from proverbench.rehearse import plays
 from proverbench.rehearse.batches import PlayedBatches
-from proverbench.rehearse.ledger import Ledger, Slot
+from proverbench.rehearse.ledger import Ledger
 from proverbench.rehearse.plays import Play, error_body
 from proverbench.rehearse.profile import Latency, Profile, parse_faults
+from proverbench.rehearse.received import Received, Script
 from proverbench.rehearse.replies import GeneratedReplies, Replies
+from proverbench.rehearse.sending import PlayedResponse
 from proverbench.rehearse.wire import (
     Ask,
     Numbers,
     Protocol,
-    as_json,
     body_of,
     count_tokens,
     digest,
-    error_event,
-    events_of,
     read_ask,
 )
 
@@ -56,42 +51,6 @@ _COMPLETIONS: Mapping[str, Protocol] = {
     "/v1/responses": "responses",
     "/v1/messages": "messages",
 }
-
-
-@dataclass(eq=False)
-class Received:
-    """One request as it came, and what became of it."""
-
-    index: int
-    """Zero-based, over all requests of the log."""
-    at: float
-    """When its body was complete, in seconds on the monotonic clock."""
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    """Case does not matter."""
-    body: bytes
-    ask: Ask | None = None
-    """The question, where the request is one."""
-    arrivals_before: int = 0
-    """How often the same question had come before."""
-    outcome: str = "in flight"
-    """``answered``, the status of a refusal, the play's ending, or ``abandoned`` by the client."""
-
-    @property
-    def json(self) -> Any:
-        """The body, decoded."""
-        return json.loads(self.body)
-
-    @property
-    def key(self) -> str:
-        """The API key that came with it, or the empty string."""
-        return self.headers.get("x-api-key") or self.headers.get("Authorization", "").removeprefix("Bearer ")
-
-
-Script = Sequence[Play] | Callable[[Received], Play | Awaitable[Play | None] | None]
-"""A list is played to the requests for completions in the order they come, after it the profile. A function is asked
-at every request, batches and files included, and returns None for the ordinary way of things."""
 
 
 class RehearseServer:
@@ -298,7 +257,7 @@ class RehearseServer:
         with ledger.serving(http.path, role, fileno=_fileno(http)) as slot:
             try:
                 play = await self._choose(received, complaint)
-                return await _Response(self, ledger, http, received, play, slot).perform()
+                return await PlayedResponse(self, ledger, http, received, play, slot).perform()
             except asyncio.CancelledError:
                 if received.outcome == "in flight":
                     received.outcome = "abandoned"
@@ -435,202 +394,7 @@ class RehearseServer:
             stats["answers_by_ask"] = dict(self.ledger.answers)
         return web.json_response(stats)
 
-    def other(self, http: web.Request, body: bytes) -> tuple[int, bytes]:
-        """Models, files and batches: status and body."""
-        parts = http.path.strip("/").split("/")
-        try:
-            return 200, self._route(http, parts, body)
-        except KeyError as exc:
-            return 404, as_json(error_body(404, f"there is no {exc.args[0]!r}"))
-        except LookupError as exc:
-            return 404, as_json(error_body(404, str(exc)))
-        except (ValueError, TypeError) as exc:
-            return 400, as_json(error_body(400, str(exc)))
-
-    def _route(self, http: web.Request, parts: list[str], body: bytes) -> bytes:
-        desk, batch = self.batches, self.profile.batch
-        anthropic = parts[:3] == ["v1", "messages", "batches"]
-        rest = parts[3:] if anthropic else parts[2:]
-        after, limit = http.query.get("after_id" if anthropic else "after"), int(http.query.get("limit", 20))
-        match http.method, parts[:3] if anthropic else parts[:2], rest:
-            case "GET", ["v1", "models"], []:
-                names = sorted(self.profile.models or {"rehearse"})
-                return as_json({"object": "list", "data": [_model(name) for name in names], "has_more": False})
-            case "POST", ["v1", "files"], []:
-                return as_json(desk.add_file(*_uploaded(http.headers["Content-Type"], body)))
-            case "GET", ["v1", "files"], [file_id]:
-                return as_json(desk.file(file_id))
-            case "GET", ["v1", "files"], [file_id, "content"]:
-                return desk.file_content(file_id)
-            case "DELETE", ["v1", "files"], [file_id]:
-                return as_json(desk.delete_file(file_id))
-            case "POST", ["v1", "batches"], []:
-                return as_json(desk.create_openai(json.loads(body), batch))
-            case "POST", ["v1", "messages", "batches"], []:
-                return as_json(desk.create_anthropic(json.loads(body), batch))
-            case "GET", ["v1", "batches"] | ["v1", "messages", "batches"], []:
-                return as_json(desk.listing(anthropic=anthropic, after=after, limit=limit))
-            case "GET", ["v1", "batches"] | ["v1", "messages", "batches"], [batch_id]:
-                return as_json(self._with_url(desk.show(batch_id)))
-            case "POST", ["v1", "batches"] | ["v1", "messages", "batches"], [batch_id, "cancel"]:
-                return as_json(self._with_url(desk.cancel(batch_id)))
-            case "GET", ["v1", "messages", "batches"], [batch_id, "results"]:
-                return desk.results(batch_id)
-        raise LookupError(f"there is no {http.method} {http.path} here")
-
-    def _with_url(self, batch: dict[str, Any]) -> dict[str, Any]:
-        if batch.get("results_url"):
-            batch["results_url"] = self.origin + batch["results_url"]
-        return batch
-
-
-@dataclass
-class _Response:
-    """One play on its way to one client."""
-
-    server: RehearseServer
-    ledger: Ledger
-    http: web.Request
-    received: Received
-    play: Play
-    slot: Slot
-    answered: bool = field(default=False, init=False)
-    read: tuple[int, int] | None = field(default=None, init=False)
-    """Tokens that the modelled prompt cache read and wrote."""
-
-    async def perform(self) -> web.StreamResponse:
-        play, cache, ask = self.play, self.server.profile.prefix_cache, self.received.ask
-        if cache is not None and ask is not None:
-            now = time.monotonic()
-            self.read = cache.ask(ask, now, now + play.delay_s)
-        await asyncio.sleep(play.delay_s)
-        if play.ending == "hang":
-            return await self._wait_for_client()
-        if play.ending == "reset" and self.received.ask is not None:
-            return await self._reset()
-        status, kind, parts = self._parts()
-        if play.ending == "reset":  # what was asked for is done (a batch is submitted), only the news of it is lost
-            return await self._reset()
-        headers = {"Content-Type": kind, **play.headers}
-        if play.ending == "complete" and len(parts) == 1 and not play.body_s:
-            self._finish()
-            return web.Response(status=status, body=parts[0], headers=headers)
-        return await self._slowly(status, headers, parts)
-
-    def _parts(self) -> tuple[int, str, list[bytes]]:
-        """Status, content type, and the body in the pieces in which it is sent."""
-        play, ask = self.play, self.received.ask
-        if play.body is not None:
-            return play.status, "application/json", [_raw(play.body)]
-        if ask is None and play.reply is None:
-            status, body = self.server.other(self.http, self.received.body)
-            return (play.status if play.status != 200 else status), "application/json", [body]
-        if ask is None:
-            raise web.HTTPNotFound
-        reply, numbers = self.server.reply_to(ask, play, self.read)
-        if not ask.stream:
-            return play.status, "application/json", [as_json(body_of(ask, reply, numbers))]
-        events = events_of(ask, reply, numbers)
-        if play.ending == "stream_ends":
-            events = events[: len(events) // 2]
-        if play.ending == "stream_error":
-            events = [*events[: len(events) // 2], error_event(ask, play.stream_error)]
-        return play.status, "text/event-stream", events
-
-    async def _slowly(self, status: int, headers: dict[str, str], parts: list[bytes]) -> web.StreamResponse:
-        play = self.play
-        response = web.StreamResponse(status=status, headers=headers)
-        if len(parts) == 1:
-            response.content_length = len(parts[0])
-            middle = len(parts[0]) // 2
-            parts = [parts[0][:middle], parts[0][middle:]]
-        await response.prepare(self.http)
-        if play.ending == "reset_after_headers":
-            await response.write(b"")
-            return await self._reset()
-        halfway = play.ending in ("cut", "stall")
-        for number, part in enumerate(parts):
-            if number:
-                await asyncio.sleep(play.body_s / (len(parts) - 1))
-            if halfway and number >= (len(parts) + 1) // 2:
-                return await (self._cut() if play.ending == "cut" else self._wait_for_client())
-            if number == len(parts) - 1:
-                self._finish()
-            await response.write(part)
-        if play.ending == "leave_open":
-            return await self._wait_for_client()
-        await response.write_eof()
-        return response
-
-    def _finish(self) -> None:
-        """The last byte is about to leave, after which the client may ask again."""
-        self.ledger.done(self.slot)
-        ask = self.received.ask
-        if ask is not None and self.play.answers:
-            self.server.count_answer(self.ledger, ask)
-            self.received.outcome = "answered"
-        elif self.play.ending == "complete":
-            self.received.outcome = str(self.play.status)
-        else:
-            self.received.outcome = self.play.ending
-
-    async def _reset(self) -> web.StreamResponse:
-        self.received.outcome = self.play.ending
-        self.ledger.done(self.slot)
-        transport = self.http.transport
-        if transport is not None:
-            linger_none = struct.pack("ii", 1, 0)  # close() then sends RST instead of FIN
-            transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_none)
-            transport.abort()
-        return await self._wait_for_client()
-
-    async def _cut(self) -> web.StreamResponse:
-        self.received.outcome = self.play.ending
-        self.ledger.done(self.slot)
-        if self.http.transport is not None:
-            self.http.transport.close()
-        return await self._wait_for_client()
-
-    async def _wait_for_client(self) -> web.StreamResponse:
-        """Wait until the connection is gone: aiohttp then cancels this."""
-        await asyncio.Event().wait()
-        raise AssertionError("an event that nobody sets")
-
 
 def _fileno(http: web.Request) -> int:
     sock = None if http.transport is None else http.transport.get_extra_info("socket")
     return -1 if sock is None else int(sock.fileno())
-
-
-def _raw(body: bytes | str | Mapping[str, Any] | Sequence[Any]) -> bytes:
-    if isinstance(body, bytes):
-        return body
-    return body.encode() if isinstance(body, str) else as_json(body)
-
-
-def _model(name: str) -> dict[str, Any]:
-    return {
-        "id": name,
-        "object": "model",
-        "type": "model",
-        "created": 0,
-        "created_at": "1970-01-01T00:00:00Z",
-        "display_name": name,
-        "owned_by": "rehearse",
-    }
-
-
-def _uploaded(content_type: str, body: bytes) -> tuple[str, bytes, str]:
-    """A file sent as a form: name, bytes and purpose."""
-    form = email.message_from_bytes(f"Content-Type: {content_type}\r\n\r\n".encode() + body)
-    parts = form.get_payload() if form.is_multipart() else []
-    fields = {part.get_param("name", header="content-disposition"): part for part in parts if isinstance(part, Message)}
-    if "file" not in fields:
-        raise ValueError("file: field required")
-    file, purpose = fields["file"], fields.get("purpose")
-    return file.get_filename() or "upload", _content(file), "batch" if purpose is None else _content(purpose).decode()
-
-
-def _content(part: Message) -> bytes:
-    content = part.get_payload(decode=True)
-    return content if isinstance(content, bytes) else b""

@@ -1,6 +1,7 @@
 """The files of a run's folder: how they are named, replaced in one step, and what the disk says put in words."""
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,24 @@ from proverbench.errors import JournalError
 CALLS = "calls.jsonl"
 SEAL = "seal.json"
 LOCK = ".lock"
+
+
+_LONGEST_NAME = 200
+"""Bytes of a name; systems take 255, and a few characters are put before or behind it."""
+
+
+def fitting_name(name: str, longest: int = _LONGEST_NAME) -> str:
+    """A name of a file that disks take: of one that is too long the beginning, and a hash of the whole.
+
+    Args:
+        name: It, as it would be.
+        longest: Bytes that it may have.
+    """
+    raw = os.fsencode(name)
+    if len(raw) <= longest:
+        return name
+    mark = f"-{hashlib.sha256(raw).hexdigest()[:8]}"
+    return raw[: longest - len(mark)].decode("utf-8", "ignore") + mark
 
 
 def sync_folder(folder: Path) -> None:
@@ -30,7 +49,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     Raises:
         JournalError: If the disk refuses it; the old content stands.
     """
-    temporary = path.with_name(f"{path.name}.tmp")
+    temporary = path.with_name(f"{fitting_name(path.name)}.tmp")
     with disk(path):
         try:
             with open(temporary, "wb") as file:

@@ -10,8 +10,9 @@ from proverbench.protocols.prompts import prompt_sha256
 from proverbench.records import CallKey, CallLine, Line, Manifest, ProofRecord, Row, Summary
 from proverbench.run.derive import build_record, build_records
 from proverbench.run.disk import replacing, write_whole
+from proverbench.run.manifest import pretty
 from proverbench.run.reading import render
-from proverbench.run.sources import SUMMARY, Sources, pretty
+from proverbench.run.sources import SUMMARY, Sources
 from proverbench.run.summarise import Scored, Summariser
 from proverbench.run.timing import timing
 

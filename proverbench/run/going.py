@@ -8,7 +8,7 @@ from typing import Any
 from proverbench.errors import ProverBenchError
 from proverbench.run.disk import LOCK
 from proverbench.run.lock import writer
-from proverbench.run.sources import MANIFEST, read_manifest
+from proverbench.run.manifest import MANIFEST, read_manifest
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from typing import Any
 from msgspec import UnsetType
 
 from proverbench.benchmark import benchmark_of
-from proverbench.records import Manifest, Summary
+from proverbench.metrics.scores import NAMES_NO_STEP
+from proverbench.records import Manifest, SplitSummary, Summary
 
 AGREES = 1e-12
 """An imported run's scores may differ by so much from the published evaluator's: the last digit of a sum."""
@@ -29,12 +30,31 @@ def remarks(manifest: Manifest, summary: Summary) -> list[str]:
 
 def _undefined(summary: Summary) -> list[str]:
     """Which metrics have no value, and why."""
-    found: dict[tuple[str, str], list[str]] = {}
+    by_split: dict[tuple[str, str], list[str]] = {}
     for name, split in summary.splits.items():
-        reasons = {} if isinstance(split.undefined, UnsetType) else split.undefined
-        for metric, why in reasons.items():
-            found.setdefault((name, why), []).append(metric)
-    return [f"undefined in split {name}, {', '.join(metrics)}: {why}" for (name, why), metrics in found.items()]
+        for metric, why in reasons_of(split).items():
+            if why != NAMES_NO_STEP:
+                by_split.setdefault((name, why), []).append(metric)
+    found: dict[tuple[str, str], list[str]] = {}
+    for (name, why), metrics in by_split.items():
+        found.setdefault((", ".join(metrics), why), []).append(name)
+    return [
+        f"undefined in split{'s' if len(names) > 1 else ''} {', '.join(names)}, {metrics}: {why}"
+        for (metrics, why), names in found.items()
+    ]
+
+
+def reasons_of(split: SplitSummary) -> dict[str, str]:
+    """Why metrics of a split have no value, by name."""
+    return {} if isinstance(split.undefined, UnsetType) else split.undefined
+
+
+def shown_metrics(split: SplitSummary) -> dict[str, float | int | None] | None:
+    """The metrics of a split but for those that its protocol's judges cannot have; None while it is incomplete."""
+    reasons = reasons_of(split)
+    if split.metrics is None:
+        return None
+    return {name: value for name, value in split.metrics.items() if reasons.get(name) != NAMES_NO_STEP}
 
 
 def older_format(manifest: Manifest) -> str | None:

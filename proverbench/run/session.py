@@ -1,7 +1,6 @@
 """A run open for writing: made, resumed and grown here, by one process at a time."""
 
 import hashlib
-import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -32,25 +31,13 @@ from proverbench.records import (
     ShardPlace,
 )
 from proverbench.run.disk import CALLS, LOCK, SEAL, disk, write_whole
+from proverbench.run.inputs import INPUTS, NEXT_INPUTS, encode_rows, finish_growth
 from proverbench.run.journal import Journal, now, write_lines
 from proverbench.run.lock import RunLock
 from proverbench.run.looks import size_of
+from proverbench.run.manifest import FORMAT_VERSION, MANIFEST, PROMPTS, PROTOCOL_FILE, pretty, run_id
 from proverbench.run.reading import open_calls
-from proverbench.run.sources import (
-    FORMAT_VERSION,
-    INPUTS,
-    MANIFEST,
-    NEXT_INPUTS,
-    PROMPT_FILES,
-    PROMPTS,
-    PROTOCOL_FILE,
-    SUMMARY,
-    Sources,
-    encode_rows,
-    finish_growth,
-    pretty,
-    run_id,
-)
+from proverbench.run.sources import PROMPT_FILES, SUMMARY, Sources
 
 
 @dataclass(frozen=True)
@@ -384,26 +371,3 @@ def _shrinking(sources: Sources, draft: Draft) -> list[str]:
     if missing:
         faults.append(f"  rows: {missing} of the run's {len(sources.rows)} rows are not selected any more")
     return faults
-
-
-def new_run_path(parent: Path, task: str, model: str, judge: str | None = None) -> Path:
-    """A safe, unique folder name: ``runs/TASK-MODEL-DATE``, with a number behind it where that one exists.
-
-    Args:
-        parent: Where it goes.
-        task: Which benchmark.
-        model: Whom the run is about.
-        judge: Of proofs that were there already, who judges them: ``TASK-MODEL-by-JUDGE-DATE``.
-    """
-    by = "" if judge is None else f"-by-{_safe_name(judge)}"
-    stem = f"{task}-{_safe_name(model)}{by}-{now()[:10]}"
-    path, n = parent / stem, 1
-    while os.path.lexists(path):
-        n += 1
-        path = parent / f"{stem}-{n}"
-    return path
-
-
-def _safe_name(model: str) -> str:
-    safe = "".join(c if c.isascii() and (c.isalnum() or c in "._") else "-" for c in model.rsplit("/", 1)[-1])
-    return safe.strip("-.") or "model"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from proverbench.run.sources import MANIFEST
+from proverbench.run.manifest import MANIFEST
 
 STUDY_FILE = "study.toml"
 """The study's file, as it was when something was last asked."""

@@ -8,9 +8,11 @@ from typing import NamedTuple
 from msgspec import UNSET
 from msgspec.structs import asdict
 
-from proverbench.metrics.arrays import ArrayBuilder, JudgmentArrays
+from proverbench.metrics.array_building import ArrayBuilder
+from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.scores import scores, undefined
 from proverbench.metrics.uncertainty import split_uncertainty
+from proverbench.protocols.basic_v1 import END_OF_REASONING
 from proverbench.records import (
     GIVEN,
     CallLine,
@@ -141,6 +143,7 @@ class Summariser:
             repeats=plan.repeats,
             best_grade=protocol.max_grade if protocol.verdict == "grade" else None,
             paragraphs=protocol.name == "process-v1",
+            places=protocol.verdict == "first-error-step",
         )
         self._splits = {name: _Split() for name in splits(sources.rows)}
         self._invalid: dict[Role, Counter[str]] = {role: Counter() for role in ROLES}
@@ -151,6 +154,9 @@ class Summariser:
             if role in (roles := sources.manifest.identity.roles) and roles[role].kind != GIVEN
         }
         """Of the roles that were asked; proofs that were given are no calls."""
+        self._quoting: list[tuple[Role, int]] = []
+        """Of the record that comes next: replies that quote the end of a reasoning which came apart; role, repeat."""
+        self._quoting_invalid: Counter[Role] = Counter()
         self._unseen: Counter[str] = Counter()
         self._neutralised = 0
 
@@ -158,6 +164,8 @@ class Summariser:
         """Count a call's usage and what the server said of itself."""
         if (calls := self._calls.get(line.role)) is not None:
             calls.see(line)
+        if line.reasoning and END_OF_REASONING in line.text:
+            self._quoting.append((line.role, line.repeat))
 
     def see_record(self, record: ProofRecord) -> None:
         """Count a record; what the intervals need of it are a few bytes for each judgment."""
@@ -171,11 +179,24 @@ class Summariser:
                 self._splits[name].see(record)
         if record.generation_error is not None:
             self._invalid["policy"][record.generation_error] += 1
+        if self._quoting:
+            self._see_quoting(record)
         for judgment in record.judgments:
             if judgment.reason is not None:
                 self._invalid["verifier"][judgment.reason] += 1
             if judgment.meta is not None and judgment.meta.reason is not None:
                 self._invalid["meta"][judgment.meta.reason] += 1
+
+    def _see_quoting(self, record: ProofRecord) -> None:
+        """Count the replies of a record that are invalid and quote the end of their reasoning."""
+        invalid: set[tuple[Role, int]] = {("policy", 0)} if record.generation_error is not None else set()
+        for judgment in record.judgments:
+            if not judgment.valid:
+                invalid.add(("verifier", judgment.repeat))
+            elif judgment.meta is not None and not judgment.meta.valid:
+                invalid.add(("meta", judgment.repeat))
+        self._quoting_invalid.update(role for role, repeat in self._quoting if (role, repeat) in invalid)
+        self._quoting.clear()
 
     def scored(self) -> Scored:
         """The summary of all that was seen, and the arrays it rests on; nothing more can be seen then."""
@@ -211,7 +232,7 @@ class Summariser:
         if split.complete and seen.expected:
             chosen = arrays.split(name)
             split.metrics = scores(chosen, meta=plan.meta)
-            split.undefined = undefined(split.metrics) or UNSET
+            split.undefined = undefined(split.metrics, places=chosen.places) or UNSET
             split.intervals, split.bounds = split_uncertainty(chosen, meta=plan.meta, metrics=split.metrics)
         return split
 
@@ -255,3 +276,9 @@ class Summariser:
                     f"{calls.missing_finish} replies of the {role} came without a finish reason and are invalid; if "
                     "the server never sends one, set accept_missing_finish = true for its role in a new run"
                 )
+        for role, number in self._quoting_invalid.items():
+            replies = "reply" if number == 1 else "replies"
+            yield (
+                f"{number} invalid {replies} of the {role} with {END_OF_REASONING} in the text although its reasoning "
+                "came apart: as in the published evaluator, what precedes it is not read"
+            )

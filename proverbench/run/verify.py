@@ -11,7 +11,8 @@ import msgspec
 from proverbench.errors import ProverBenchError
 from proverbench.records import LossLine, ProofRecord
 from proverbench.run.folder import RECORDS, scored
-from proverbench.run.sources import SUMMARY, Sources, pretty
+from proverbench.run.manifest import pretty
+from proverbench.run.sources import SUMMARY, Sources
 from proverbench.version import __version__
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
-from proverbench.metrics.arrays import META_UNITS, SEVERITIES, meta_units, severity_of
+from proverbench.metrics.array_building import meta_units, severity_of
+from proverbench.metrics.arrays import META_UNITS, SEVERITIES
 from proverbench.metrics.rates import Sums, exact_sums
 from proverbench.metrics.registry import every_metric
 from proverbench.metrics.shown import shown_interval
@@ -19,6 +20,7 @@ from proverbench.run.boards import Entry
 from proverbench.run.derive import UNANSWERED
 from proverbench.run.folder import RunFolder
 from proverbench.run.provenance import COLUMNS, provenance
+from proverbench.run.remarks import reasons_of
 from proverbench.run.summarise import Scored
 from proverbench.run.texts import storable
 from proverbench.spending.usage import normalise_usage
@@ -241,7 +243,7 @@ def _scores(manifest: Manifest, scored: Scored, seal: str) -> Iterator[dict[str,
             continue
         sums = exact_sums(scored.arrays.split(split), meta=manifest.extent.meta)
         known = every_metric(manifest.identity.task)
-        reasons = {} if isinstance(part.undefined, UnsetType) else part.undefined
+        reasons = reasons_of(part)
         for metric, value in part.metrics.items():
             if metric not in known:
                 yield {"split": split, "metric": metric, "count": value, **beside}

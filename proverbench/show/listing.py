@@ -9,7 +9,7 @@ from proverbench.benchmark import benchmark_of
 from proverbench.errors import ProverBenchError
 from proverbench.run.disk import CALLS
 from proverbench.run.lock import writer
-from proverbench.run.sources import MANIFEST
+from proverbench.run.manifest import MANIFEST
 from proverbench.run.study import cells_of, is_study
 from proverbench.show.matrix import scored_run
 

@@ -10,7 +10,8 @@ import msgspec
 from proverbench.metrics.registry import headlines
 from proverbench.records import Manifest, Summary
 from proverbench.run.folder import TIMING, RunFolder
-from proverbench.run.sources import SUMMARY, read_manifest
+from proverbench.run.manifest import read_manifest
+from proverbench.run.sources import SUMMARY
 from proverbench.run.study import cells_of
 
 EVERYTHING = "all"

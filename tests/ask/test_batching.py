@@ -24,8 +24,9 @@ from hypothesis import strategies as st
 from proverbench.ask import batching
 from proverbench.ask.batching import custom_id
 from proverbench.ask.reserve import Reserve
-from proverbench.endpoints import batch as endpoint_batch
 from proverbench.endpoints.batch import Limits
+from proverbench.endpoints.batch_anthropic import AnthropicBatches
+from proverbench.endpoints.batch_openai import OpenAIBatches
 from proverbench.records import AttemptLine, BatchLine, CallLine
 from proverbench.rehearse import BatchProfile, GeneratedReplies, ModelReply, Play, Profile, Received, RehearseServer
 from proverbench.rehearse.plays import failure
@@ -33,7 +34,7 @@ from proverbench.run import journal
 from proverbench.run.calls import CallsReader
 from proverbench.run.disk import CALLS
 from proverbench.spending.prices import Prices
-from tests.support import problem_rows, proof_rows, write_config, write_rows
+from tests.support import HUNG_S, problem_rows, proof_rows, write_config, write_rows
 
 PROVER = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--samples", "2", "--verifier-repeats", "3")
 VERIFIER = ("verify", "--data", "proofs.jsonl", "--config", "config.toml", "--verifier-repeats", "2", "--meta")
@@ -167,7 +168,7 @@ class TestEqualToADirectRun:
 
     @only("kind", ["openai"])
     def test_batches_within_the_limits(self, command, inputs, server, monkeypatch):
-        monkeypatch.setattr(endpoint_batch.OpenAIBatches, "limits", Limits(10, 4_500))
+        monkeypatch.setattr(OpenAIBatches, "limits", Limits(10, 4_500))
         assert command(*PROVER, "--output", "r", "--batch").code == 0
         sizes = [len(line.keys) for line in lines() if isinstance(line, BatchLine) and line.event == "intent"]
         files = [content for name, content in server.batches._files.values() if name.startswith("pb-")]
@@ -230,7 +231,7 @@ class TestCap:
 
 def test_the_largest_batches_are_those_that_the_page_says():
     page = " ".join(Path(__file__).parents[2].joinpath("docs/batch.md").read_text().split())
-    sizes = endpoint_batch.OpenAIBatches.limits, endpoint_batch.AnthropicBatches.limits
+    sizes = OpenAIBatches.limits, AnthropicBatches.limits
     assert sizes == (Limits(50_000, 199_000_000), Limits(100_000, 64_000_000))
     said = [f"{limits.requests:,} calls and {limits.bytes // 1_000_000} MB" for limits in sizes]
     assert f"{said[0]} (OpenAI), or {said[1]} (Anthropic" in page
@@ -492,7 +493,8 @@ batching.Batches.{name} = slow if inspect.iscoroutinefunction(inner) else plain
 from proverbench.cli import main
 main(sys.argv[1:], prog_name="proverbench")
 """
-        died = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, timeout=120, check=False)
+        command = [sys.executable, "-c", code, *arguments]
+        died = subprocess.run(command, capture_output=True, timeout=HUNG_S, check=False)
         assert died.returncode == -signal.SIGKILL, died.stderr
 
     @pytest.mark.parametrize(
@@ -610,8 +612,8 @@ class TestStopped:
 
     def test_all_are_cancelled_at_once(self, command, inputs, server, stopped_clock, monkeypatch):
         """Each works on, and costs, until it is told."""
-        monkeypatch.setattr(endpoint_batch.OpenAIBatches, "limits", Limits(4, 10**6))
-        monkeypatch.setattr(endpoint_batch.AnthropicBatches, "limits", Limits(4, 10**6))
+        monkeypatch.setattr(OpenAIBatches, "limits", Limits(4, 10**6))
+        monkeypatch.setattr(AnthropicBatches, "limits", Limits(4, 10**6))
         server.profile = Profile(batch=BatchProfile(duration_s=100))
         interrupt_at_look(server, 4)
         assert command(*PROVER, "--output", "r", "--batch").code == 130
@@ -625,7 +627,7 @@ class TestStopped:
                 if len(told) == 3:
                     all_told.set()
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(all_told.wait(), 20)
+                    await asyncio.wait_for(all_told.wait(), 120)
                 waited.append(len(told))
 
         server.script = play

@@ -30,6 +30,7 @@ from proverbench.run.session import Session
 from proverbench.run.sources import Sources
 from proverbench.run.texts import exact_text
 from tests.support import (
+    HUNG_S,
     Ended,
     Gate,
     problem_rows,
@@ -76,7 +77,7 @@ def start(*arguments: str, limit_bytes: int | None = None) -> subprocess.Popen:
     )
 
 
-def end(process: subprocess.Popen, timeout_s: float = 120) -> Ended:
+def end(process: subprocess.Popen, timeout_s: float = HUNG_S) -> Ended:
     out, err = process.communicate(timeout=timeout_s)
     return Ended(process.returncode, out, err)
 

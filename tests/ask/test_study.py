@@ -18,7 +18,7 @@ from proverbench.rehearse import GeneratedReplies, Latency, Profile, RehearseSer
 from proverbench.run.calls import CallsReader
 from proverbench.run.disk import CALLS
 from proverbench.run.study import cells_of
-from tests.support import Gate, problem_rows, proof_rows, run_process, wait_for, wait_for_words, write_rows
+from tests.support import HUNG_S, Gate, problem_rows, proof_rows, run_process, wait_for, wait_for_words, write_rows
 
 SLOW = Profile(latency=Latency("lognormal", 0.01, 0.5))
 Asked = tuple[str, int, str]
@@ -235,12 +235,12 @@ class TestDisturbed:
         before = on_disk(study)
         server.reset()
         server.profile = Profile()
-        ended = run_process("study", file, cwd=Path.cwd(), timeout_s=240)
+        ended = run_process("study", file, cwd=Path.cwd())
         assert ended.code == 0, ended.err
         assert not set(asked(server)) & before
         assert_each_asked_once(study)
         undisturbed = study_file(server.base_url, **size, name="undisturbed.toml")
-        assert run_process("study", undisturbed, cwd=Path.cwd(), timeout_s=240).code == 0
+        assert run_process("study", undisturbed, cwd=Path.cwd()).code == 0
         assert derived(study) == derived(Path("studies/undisturbed"))
 
     def test_killed_a_few_times(self, inputs, server):
@@ -264,7 +264,7 @@ class TestDisturbed:
         process.send_signal(signal.SIGINT)
         wait_for_words(process, "asking nothing new; 5 calls in flight")
         gate.open()
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=HUNG_S)
         assert process.returncode == 130, err
         assert "go on with: proverbench study study.toml" in err
         assert len(server.log) == 14
@@ -317,6 +317,27 @@ def cost_of(study: Path) -> float:
 
 
 class TestProofsThatExist:
+    def test_a_judge_is_added_without_the_keys_and_servers_of_the_policies(self, inputs, server, monkeypatch):
+        elsewhere = f'[endpoint.theirs]\nbase_url = "{server.base_url}"\napi_key_env = "POLICY_KEY"\n'
+        monkeypatch.setenv("POLICY_KEY", "sk-of-nobody")
+
+        def file_of(*judges: str, rows: int = 3) -> Path:
+            file = study_file(server.base_url, judges=judges, rows=rows, calibration=False, more=elsewhere)
+            policies, between, judged = file.read_text().partition("[judge.")
+            file.write_text(policies.replace('endpoint = "here"', 'endpoint = "theirs"') + between + judged)
+            return file
+
+        assert run_process("study", file_of("strict"), cwd=inputs).code == 0
+        monkeypatch.delenv("POLICY_KEY")
+        server.reset()
+        ended = run_process("study", file_of("strict", "mild"), cwd=inputs)
+        assert ended.code == 0, ended.err
+        assert {model for model, _, _ in asked(server)} == {"judge-mild"}
+        assert_each_asked_once(Path("studies/study"))
+        ended = run_process("study", file_of("strict", "mild", rows=4), cwd=inputs)
+        assert ended.code == 2
+        assert "POLICY_KEY" in ended.err
+
     def test_of_a_run_and_of_a_file(self, inputs, server):
         assert run_process("study", study_file(server.base_url, rows=3, calibration=False), cwd=inputs).code == 0
         server.reset()
@@ -388,5 +409,5 @@ class TestRefused:
         assert ended.code == 1
         assert "is being written by" in ended.err
         gate.open()
-        process.communicate(timeout=60)
+        process.communicate(timeout=HUNG_S)
         assert process.returncode == 0

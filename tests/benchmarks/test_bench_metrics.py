@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.bench_metrics import REPEATS, SAMPLES, plain_loop, records, vectorised
-from proverbench.metrics.arrays import arrays_of
+from proverbench.metrics.array_building import arrays_of
 from proverbench.metrics.scores import score_prover
 
 

@@ -17,14 +17,14 @@ import pytest
 
 from proverbench.ask.progress import StageCount
 from proverbench.cli.common import HandlesErrors
-from proverbench.cli.progress import Display
+from proverbench.cli.progress import Display, TimeLeft
 from proverbench.cli.tables import PlainConsole, show, table
 from proverbench.endpoints.base import EndpointState
 from proverbench.errors import ConfigError
 from proverbench.records import Extent, Identity, Manifest
 from proverbench.rehearse import GeneratedReplies, ModelReply, Profile
 from proverbench.spending.budget import Spent
-from tests.support import ROOT, Gate, is_gone, problem_rows, run_process, wait_for, write_config, write_rows
+from tests.support import HUNG_S, ROOT, Gate, is_gone, problem_rows, run_process, wait_for, write_config, write_rows
 
 HOSTILE = "m[/red]x [bold]y[/bold] :smile: \x1b[31mz\x07\r"
 SHOWN = r"m[/red]x [bold]y[/bold] :smile: \u001b[31mz\u0007\u000d"
@@ -44,7 +44,7 @@ def shell(line: str, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]
     """A line of bash, in which ``$P`` is the command; ends as its first command ends."""
     env = {**os.environ, "P": f"{sys.executable} -m proverbench", "PYTHONPATH": str(ROOT), **more}
     line = f"{line}; exit ${{PIPESTATUS[0]}}"
-    return subprocess.run(["bash", "-c", line], cwd=cwd, env=env, capture_output=True, text=True, timeout=60)
+    return subprocess.run(["bash", "-c", line], cwd=cwd, env=env, capture_output=True, text=True, timeout=HUNG_S)
 
 
 def complete(folder: Path) -> bool:
@@ -175,6 +175,21 @@ class TestForeignText:
         stopping.append(True)
         assert display.line().endswith("3 in flight, 0 tokens, asking nothing new")
 
+    def test_time_left_is_said_as_far_as_it_can_be_known(self):
+        clock = SimpleNamespace(now=0.0)
+        left = TimeLeft(lambda: clock.now)
+        assert left.words(0, 100, 10) == "time left unknown"
+        clock.now = 20.0
+        assert left.words(10, 90, 10) == "about 3 min 00 s left"
+        clock.now = 30.0
+        assert left.words(10, 90, 10) == "about 2 min 50 s left"
+        clock.now = 260.0  # much longer than the pace said
+        assert left.words(10, 90, 10) == "no answer for 4 min 00 s, time left unknown"
+        clock.now = 300.0
+        assert left.words(98, 2, 2) == "waiting for the last 2 answers"
+        clock.now = 9000.0
+        assert left.words(99, 1, 1) == "waiting for the last answer"
+
     def test_an_error(self, capsys):
         assert ended_with(ConfigError(HOSTILE), capsys) == (2, f"error: {SHOWN}\n")
 
@@ -230,12 +245,31 @@ class TestOutput:
 
 
 class TestSignals:
+    @pytest.mark.parametrize(("which", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
+    def test_another_signal_while_modules_load(self, which, code):
+        """Sent by the first import of the commands itself, in the midst of it."""
+        script = """
+import os, signal, sys
+import proverbench.__main__ as m
+class Sends:
+    def find_spec(self, *_):
+        sys.meta_path.remove(self)
+        os.kill(os.getpid(), signal.{which})
+sys.meta_path.insert(0, Sends())
+m.proverbench()
+""".replace("{which}", which)
+        ended = subprocess.run(
+            [sys.executable, "-c", script, "--help"], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True
+        )
+        assert (ended.returncode, ended.stdout) == (code, b"")
+        assert ended.stderr == b"stopped by %s\n" % (b"Ctrl-C" if which == "SIGINT" else which.encode())
+
     def test_ctrl_c_while_modules_load(self, inputs):
         """At any moment from where our own code begins; before it, Python itself is starting."""
         script = """
 import proverbench.__main__ as m
-begin = m._end_at_ctrl_c
-m._end_at_ctrl_c = lambda: (begin(), m.os.write(1, b"."), m.os.read(0, 1))[0]
+begin = m._end_at_signals
+m._end_at_signals = lambda: (begin(), m.os.write(1, b"."), m.os.read(0, 1))[0]
 m.proverbench()
 """
         codes = []
@@ -253,7 +287,7 @@ m.proverbench()
                 os.write(process.stdin.fileno(), b".")
                 time.sleep(delay)
             process.send_signal(signal.SIGINT)
-            process.wait(timeout=60)
+            process.wait(timeout=HUNG_S)
             _, err = process.communicate()
             codes.append(process.returncode)
             assert err.strip() in (b"stopped by Ctrl-C", b"")
@@ -289,7 +323,7 @@ with ending_tidily(), tempfile.TemporaryDirectory(dir="."):
             process.send_signal(which)
             if code == 0:
                 process.stdin.close()  # what the child waits for
-            assert process.wait(timeout=60) == code
+            assert process.wait(timeout=HUNG_S) == code
             with pytest.raises(ProcessLookupError):
                 os.kill(int(pid.read_text()), 0)
             assert process.stderr.read().decode() == (f"stopped by {which.name}\n" if code else "")
@@ -312,7 +346,7 @@ with ending_tidily():
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
-            timeout=60,
+            timeout=HUNG_S,
             check=False,
         )
         assert ended.returncode == code
@@ -337,7 +371,7 @@ with ending_tidily():
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=HUNG_S,
         )
         assert (ended.returncode, ended.stderr) == (143, "stopped by SIGTERM\n")
 
@@ -358,7 +392,7 @@ with ending_tidily():
         process.send_signal(signal.SIGHUP)
         if code == 0:
             gate.open()
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=HUNG_S)
         assert process.returncode == code
         assert (b"go on with: proverbench run --resume r" in err) is (code == 129)
         assert complete(inputs / "r") is (code == 0)

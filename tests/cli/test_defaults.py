@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from proverbench.run.disk import fitting_name, write_whole
 from proverbench.run.going import in_flight_of
 from proverbench.run.lock import RunLock
-from proverbench.run.session import new_run_path
+from proverbench.run.naming import new_run_path
 from tests.support import ROOT, problem_rows, write_config, write_rows
 
 
@@ -39,6 +40,20 @@ def test_a_run_of_given_proofs_names_its_judge(ready, tmp_path):
     assert ready("--proofs", "given.jsonl").code == 0
     (folder,) = Path("runs").iterdir()
     assert "-by-m-verifier-" in folder.name
+
+
+def test_a_long_name_fits_on_the_disk_and_stays_its_own(tmp_path):
+    names = [new_run_path(tmp_path, "prover", "m" * 300 + end, "j" * 300).name for end in "ab"]
+    assert len(set(names)) == 2
+    for name in names:
+        (tmp_path / f"{name}.calls.rescued-10.jsonl").write_text("")
+    assert fitting_name("é" * 80, 80).startswith("é" * 35 + "-")
+    assert fitting_name("é" * 40, 80) == "é" * 40
+
+
+def test_a_file_whose_name_is_as_long_as_it_may_be_is_replaced_too(tmp_path):
+    write_whole(tmp_path / ("x" * 255), b"1")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"1"]
 
 
 def test_other_names_stay(tmp_path):

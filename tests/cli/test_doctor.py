@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from proverbench.cli.doctor import _of_clock
+from proverbench.cli.bodies.doctor import _of_clock
 from proverbench.endpoints.served import Served, _models
 from proverbench.rehearse import Profile, RehearseServer
 from tests.support import write_config

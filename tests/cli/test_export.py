@@ -16,7 +16,7 @@ from proverbench.show.exports.registry import export_names
 from proverbench.show.exports.safe import CELL_LIMIT, cut, looks_like_formula, visible
 from proverbench.show.frames import load
 from tests.cli.conftest import HOSTILE
-from tests.support import ROOT
+from tests.support import HUNG_S, ROOT
 
 
 def test_csv(command, saved):
@@ -46,6 +46,17 @@ def test_csv_is_safe_to_open(command, saved):
     assert proofs[2] == "bell ␇ and escape ␛"
     assert proofs[3] == HOSTILE[3]  # nothing is cut here
     assert "\x07" not in Path("out/proofs.csv").read_text(encoding="utf-8")
+
+
+def test_csv_for_locales_that_split_at_semicolons(command, saved):
+    assert command("export", saved / "given", "--to", "csv", "-o", "plain").code == 0
+    assert command("export", saved / "given", "--to", "csv", "--separator", ";", "-o", "out").code == 0
+    for name in ("scores", "proofs", "judgments"):
+        plain = pd.read_csv(f"plain/{name}.csv")
+        pd.testing.assert_frame_equal(pd.read_csv(f"out/{name}.csv", sep=";", decimal=","), plain)
+    assert "0,0;" in Path("out/scores.csv").read_text(encoding="utf-8")
+    refused = command("export", saved / "given", "--to", "xlsx", "--separator", ";")
+    assert (refused.code, refused.err) == (2, "error: --separator does nothing with --to xlsx; leave it out\n")
 
 
 def test_xlsx_holds_text_and_no_formula(command, saved):
@@ -106,7 +117,7 @@ def test_latex_compiles(command, saved):
     command("export", saved / "p1", saved / "v1", "--to", "latex", "-o", "table.tex")
     document = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\\input{table}\\end{document}"
     Path("paper.tex").write_text(document, encoding="utf-8")
-    subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"], check=True, timeout=60)
+    subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"], check=True, timeout=HUNG_S)
 
 
 def test_an_incomplete_run_has_rows_but_no_scores(command, saved):

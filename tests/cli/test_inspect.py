@@ -11,7 +11,7 @@ from proverbench.cli import pages
 from proverbench.cli.pages import cells
 from proverbench.rehearse import GeneratedReplies, ModelReply, Play, Profile
 from proverbench.run.folder import RunFolder
-from tests.support import SHARED, Gate, problem_rows, proof_rows, wait_for, write_config, write_rows
+from tests.support import HUNG_S, SHARED, Gate, problem_rows, proof_rows, wait_for, write_config, write_rows
 
 RUN = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--output", "r")
 PUBLISHED = SHARED / "data" / "published-run"
@@ -305,9 +305,9 @@ class TestFollow:
         assert follow.stdout is not None
         head = [follow.stdout.readline() for _ in range(4)]
         gate.open()
-        told, _ = follow.communicate(timeout=60)
+        told, _ = follow.communicate(timeout=HUNG_S)
         assert follow.returncode == 0
-        assert run.wait(timeout=60) == 0
+        assert run.wait(timeout=HUNG_S) == 0
         assert f"going on in process {run.pid}" in head[3]
         events, _, scores = told.partition("the session stops: done")
         assert events.count("verifier/") > 10

@@ -13,7 +13,7 @@ import pytest
 
 from tests.people.conftest import RUN
 from tests.people.test_serve import RIGHT, ask
-from tests.support import run_process
+from tests.support import HUNG_S, run_process
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def labelling(folder: Path, *arguments: str) -> Iterator[str]:
             yield found[1]
         finally:
             process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=HUNG_S)
     assert process.returncode == 0
     assert "labelled in prover-labels-Ann-B.jsonl; proverbench correct" in err
 

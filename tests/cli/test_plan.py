@@ -5,6 +5,7 @@ import json
 import pytest
 
 from proverbench.cli import pages
+from tests.support import write_rows
 
 
 def found(command, *arguments) -> dict:
@@ -63,6 +64,40 @@ def test_labels(command, saved):
             assert row["width"] < with_many < with_few
 
 
+def sheet(command, run, path, *, right) -> None:
+    """Labels of 24 of a run's proofs: those that ``right`` says of a row's stratum are correct."""
+    assert command("export", run, "--to", "verifierbench", "--choose", "24", "-o", path).code == 0
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for number, row in enumerate(rows):
+        step = -1 if right(row["stratum"], number) else 0
+        row["annotation"] |= {"first_fatal_error_step": step, "recoverable_error_steps": [-1]}
+    write_rows(path, rows)
+
+
+def test_a_pilots_labels_say_how_often_the_judge_is_right(command, saved, tmp_path):
+    sheet(command, saved / "p1", tmp_path / "good.jsonl", right=lambda stratum, _: stratum == "all")
+    sheet(command, saved / "p1", tmp_path / "bad.jsonl", right=lambda _, number: number % 2 == 0)
+    answers = [
+        found(command, saved / "p1", "--labels", "60", *more)
+        for more in ((), ("--labelled", "good.jsonl"), ("--labelled", "bad.jsonl"))
+    ]
+    unknown, good, bad = (answer["labels"] for answer in answers)
+    assert (unknown["known"], good["known"], unknown["score"]) == (False, True, None)
+    assert good["added_variance"] < bad["added_variance"] <= unknown["added_variance"]
+    # The score is that of correct's estimate, but for (x + ½)/(n + 1) in place of x/n.
+    by_hand = sum(part["share"] * (part["correct"] + 0.5) / (part["labelled"] + 1) for part in good["strata"])
+    assert good["score"] == pytest.approx(by_hand, abs=1e-5)
+    assert sum(part["labelled"] for part in good["strata"]) == 24
+    for row in answers[1]["designs"]:
+        assert row["labelled_low"] < good["score"] < row["labelled_high"]
+
+
+def test_a_page_is_written(command, saved, tmp_path):
+    ended = command("plan", saved / "p1", "--labels", "40", "-o", tmp_path / "new" / "plan.html")
+    assert (ended.code, ended.err) == (0, f"wrote {tmp_path / 'new' / 'plan.html'}; open it in any browser\n")
+    assert "Content-Security-Policy" in (tmp_path / "new" / "plan.html").read_text(encoding="utf-8")
+
+
 def test_differences(command, saved):
     answer = found(command, saved / "p1", saved / "p2", "--difference", "20")
     assert all("detectable" in row for row in answer["designs"])
@@ -82,7 +117,7 @@ def test_the_screen(command, saved, monkeypatch):
     assert ended.code == 0
     assert "more samples cannot reduce that part" in " ".join(ended.out.split())
     assert "of the variance of the difference of two runs' proofs" in " ".join(ended.out.split())
-    assert "none: not even all 245 problems with 64 samples" in ended.out
+    assert "none: all 245 problems with 64 samples of each give ±" in ended.out
     assert "The cheapest way to show 10 points with a power of 80%" in ended.out
     assert max(map(len, ended.out.splitlines())) <= 80
 
@@ -99,6 +134,9 @@ def test_the_screen(command, saved, monkeypatch):
         (("p1", "--problem-cost", "1"), "give --proof-cost and --judgment-cost too"),
         (("p1", "--repeats", "8"), "the pilot has 2 repeats, fewer than 8"),
         (("open",), "47 of 48 records"),
+        (("p1", "--labelled", "none.jsonl"), "--labelled none.jsonl needs --labels L"),
+        (("--share", "0.4", "--labelled", "none.jsonl"), "needs the PILOT run whose proofs they are of"),
+        (("p1", "--labels", "40", "--labelled", "p1/inputs.jsonl"), "p1/inputs.jsonl"),
     ],
 )
 def test_refusals(command, saved, arguments, said):

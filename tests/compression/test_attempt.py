@@ -16,7 +16,7 @@ from proverbench.endpoints.base import Reply, Request
 from proverbench.endpoints.caller import EndpointCaller
 from proverbench.errors import CallFailedError, DataError, InvalidReply
 from proverbench.rehearse import RehearseServer
-from tests.support import Gate, wait_for, wait_for_words, write_config
+from tests.support import HUNG_S, Gate, wait_for, wait_for_words, write_config
 
 EDITABLE = ("A.lean", "Sub/B.lean")
 
@@ -167,7 +167,7 @@ def test_a_stopped_attempt(
                 process.send_signal(which)
             if answered:
                 gate.open()
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=HUNG_S)
         assert process.returncode == code, err
         assert "Traceback" not in err
         assert (tmp_path / "out/round-001/reply.json").is_file() is answered

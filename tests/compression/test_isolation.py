@@ -107,15 +107,17 @@ def test_processes_are_limited(means: str) -> None:
     if means == "bubblewrap as root":
         pytest.skip("limits on processes do not bind root")
     source = """
-import os, time
-made = 0
+import os, signal, time
+made = []
 try:
-    for made in range(400):
-        if os.fork() == 0:
-            time.sleep(3)
-            os._exit(0)
+    while len(made) < 400:
+        made.append(os.fork())
+        if made[-1] == 0:
+            time.sleep(3600)
 except OSError as exc:
-    print("refused", made < 300)
+    print("refused", len(made) < 300)
+for child in made:
+    os.kill(child, signal.SIGKILL)
 """
     assert python(source, means) == "refused True\n"
 

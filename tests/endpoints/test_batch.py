@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from proverbench.endpoints.base import Reply, Request
-from proverbench.endpoints.batch import BatchClients, BatchState, Found, UnknownBatchError
+from proverbench.endpoints.batch import BatchClient, BatchState, Found, UnknownBatchError
+from proverbench.endpoints.batch_clients import BatchClients
 from proverbench.endpoints.factory import open_callers
 from proverbench.errors import (
     CallFailedError,
@@ -211,7 +212,7 @@ class TestRequests:
 class TestFinding:
     @pytest.mark.parametrize("kind", ["openai", "anthropic"])
     async def test_among_many(self, server, clients, kind, monkeypatch):
-        monkeypatch.setattr("proverbench.endpoints.batch._PAGE", 2)
+        monkeypatch.setattr(BatchClient, "page", 2)
         client = clients(kind)
         wanted = await submit(client)
         for i in range(5):
@@ -227,7 +228,7 @@ class TestFinding:
 
     @pytest.mark.parametrize("kind", ["openai", "anthropic"])
     async def test_what_is_too_old_is_not_looked_at(self, server, clients, kind, monkeypatch):
-        monkeypatch.setattr("proverbench.endpoints.batch._PAGE", 1)
+        monkeypatch.setattr(BatchClient, "page", 1)
         client = clients(kind)
         for i in range(4):
             await submit(client, f"pb-{i + 2}", {"policy-a", "policy-b", "policy-c"})

@@ -110,6 +110,17 @@ class TestAnswers:
         chunk = {"choices": [{"index": index, "delta": {"content": "yes"}, "finish_reason": "stop"}, None]}
         assert (await _asked(bench, Play(body=_events(chunk)), stream=True)).reply.text == "yes"
 
+    @PROTOCOLS
+    async def test_a_byte_order_mark_before_the_body(self, bench, protocol):
+        body = b"\xef\xbb\xbf" + json.dumps(WHOLE[protocol]).encode()
+        outcome = await _asked(bench, Play(body=body), protocol)
+        assert (outcome.reply.text, outcome.attempts) == ("yes", 1)
+
+    async def test_a_byte_order_mark_before_a_stream(self, bench):
+        chunk = {"choices": [{"delta": {"content": "yes"}, "finish_reason": "stop"}]}
+        outcome = await _asked(bench, Play(body="\ufeff" + _events(chunk)), stream=True)
+        assert (outcome.reply.text, outcome.attempts) == ("yes", 1)
+
     async def test_a_stream_that_does_not_say_that_it_is_one(self, bench):
         chunk = {"choices": [{"delta": {"content": "yes"}, "finish_reason": "stop"}]}
         assert (await _asked(bench, Play(body=_events(chunk)), stream=True)).reply.text == "yes"
@@ -228,28 +239,59 @@ class TestSize:
         assert (outcome.error_kind, outcome.attempts) == ("too_large", 1)
         assert isinstance(await _asked(bench, [answer("x" * 2**19)], stream=stream), Answered)
 
-    async def test_large_replies_are_read_two_at_a_time(self, bench, monkeypatch):
-        """A small one passes them; what is held at once does not grow with the calls in flight."""
-        monkeypatch.setattr(bodies, "FREE_BYTES", 1000)
-        reading: list[int] = []
-        gate = asyncio.Event()
-        endpoint = bench.endpoint()
+    @pytest.mark.parametrize("stream", [False, True])
+    async def test_large_replies_share_one_budget_of_bytes(self, bench, monkeypatch, stream):
+        """What is held at once does not grow with the calls in flight; all get done, and over all endpoints."""
+        size, budget = 2**20, 3 * 2**20
+        monkeypatch.setattr(bodies, "BUDGET_BYTES", budget)
+        held: list[int] = []
+        take = bodies.Share._take
 
-        async def held_up() -> None:
-            reading.append(1)
-            await gate.wait()
+        async def noting(share: bodies.Share, more: int) -> None:
+            await take(share, more)
+            held.append(bodies.Budget.of_loop().held)
 
-        monkeypatch.setattr(endpoint._turns, "wait", held_up)
-        bench.server.script = [answer("x" * 5000)] * 5 + [answer("short")]
-        calls = [asyncio.create_task(endpoint.complete(request())) for _ in range(5)]
-        await until(lambda: len(bench.server.log) == 5)
-        await until(lambda: len(reading) == 2)
-        small = asyncio.create_task(endpoint.complete(request()))
-        await until(lambda: len(reading) == 3)
-        gate.set()
-        assert [len((await call).text) for call in calls] == [5000] * 5
-        assert (await small).text == "short"
-        assert len(reading) == 6
+        monkeypatch.setattr(bodies.Share, "_take", noting)
+        endpoints = [bench.endpoint(stream=stream), bench.endpoint(stream=stream)]
+        bench.server.script = [answer("x" * size)] * 12
+        replies = await asyncio.gather(*(endpoints[n % 2].complete(request()) for n in range(12)))
+        assert [len(reply.text) for reply in replies] == [size] * 12
+        assert budget < max(held) <= budget + 2 * size + 12 * 2**18  # one reply, and a piece of each that waits
+        assert bodies.Budget.of_loop().held == 0
+
+    async def test_tokens_of_a_stream_are_not_held(self):
+        """What surrounds them is thousands of times longer than the text; hundreds of long answers come at once."""
+        event = _events({"choices": [{"delta": {"content": "x"}}], "id": "i" * 300}).encode()
+
+        async def chunks():
+            for _ in range(2000):
+                yield event
+
+        with bodies.Budget.of_loop().share() as share:
+            assert len([chunk async for chunk in share.streamed(chunks())]) == 2000
+            assert share.held == 0
+
+    async def test_who_waits_for_the_budget_may_be_cancelled(self, monkeypatch):
+        monkeypatch.setattr(bodies, "BUDGET_BYTES", 10)
+        budget = bodies.Budget.of_loop()
+
+        async def chunks():
+            yield b"x" * 100
+            yield b"y" * 100
+
+        async def read() -> bytes:
+            with budget.share() as share:
+                return await share.whole(chunks())
+
+        with budget.share() as first:
+            assert len(await first.whole(chunks())) == 200
+            calls = [asyncio.create_task(read()) for _ in range(3)]
+            await until(lambda: budget.held == 500)
+            calls[0].cancel()
+            await until(lambda: budget.held == 400)
+            assert not any(call.done() for call in calls[1:])
+        assert [len(await call) for call in calls[1:]] == [200, 200]
+        assert budget.held == 0
 
     def test_a_deep_body_that_is_no_json_takes_linear_time(self):
         def decoding(size: int) -> Callable[[], None]:
@@ -280,9 +322,9 @@ class TestSize:
         page = " ".join((ROOT / "docs/endpoints.md").read_text(encoding="utf-8").split())
         most = f"{bodies.MAX_REPLY_BYTES // 2**20} MiB, unpacked (streamed: {bodies.MAX_STREAM_BYTES // 2**20} MiB)"
         assert f"A reply of more than {most}, is given up" in page
-        assert bodies.FREE_BYTES == 2**20
-        assert bodies.LARGE_AT_ONCE == 2
-        assert "Beyond one megabyte, two replies of an endpoint are read at a time." in page
+        assert (
+            f"Replies that are being read hold {bodies.BUDGET_BYTES // 2**20} MiB together, over all endpoints" in page
+        )
         assert http._MAX_ERROR_BYTES == 2**20
         assert "Of an error's body no more than a megabyte is read." in page
 

@@ -17,6 +17,10 @@ async def test_fields_comments_and_several_data_lines():
     assert await _events([text]) == [Event("a", b"one\ntwo"), Event("", b"[DONE]")]
 
 
+async def test_a_byte_order_mark_at_the_start():
+    assert await _events([b"\xef\xbb", b"\xbfdata: x\n\n\xef\xbb\xbfdata: y\n\n"]) == [Event("", b"x")]
+
+
 async def test_crlf():
     assert await _events([b"event: a\r\ndata: x\r\n\r\n"]) == [Event("a", b"x")]
 

@@ -8,7 +8,7 @@ import pytest
 
 from proverbench.errors import DataError
 from proverbench.inputs.data import load_problems, load_proofs
-from proverbench.run.sources import encode_rows
+from proverbench.run.inputs import encode_rows
 
 ROW = {"problem": "P", "steps": ["a", "b"], "max_grade": 7}
 

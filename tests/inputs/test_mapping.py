@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from proverbench.errors import ConfigError, DataError
-from proverbench.inputs.data import derive_problem_id, load_proofs
+from proverbench.inputs.data import load_proofs
 from proverbench.inputs.imported import Imported, write_rows
 from proverbench.inputs.mapped import apply_mapping
 from proverbench.inputs.mapping import load_mapping
+from proverbench.inputs.rows import derive_problem_id
 from proverbench.inputs.tables import plain_tex
 
 LAYOUTS = Path(__file__).parents[3] / "shared" / "data" / "graded" / "layouts"

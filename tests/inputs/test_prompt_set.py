@@ -10,8 +10,8 @@ import pytest
 from proverbench.benchmark import BENCHMARKS
 from proverbench.errors import ConfigError, DataError
 from proverbench.inputs.prompt_set import FOLDER, fetch_prompts, prompt_set
+from proverbench.run.manifest import read_manifest
 from proverbench.run.published_tables import beside_published
-from proverbench.run.sources import read_manifest
 from tests.support import problem_rows, write_config, write_rows
 
 JUDGE = "Judge {problem} {human_solution} {solution}: <assessment> <errors> <first_error_step>"

@@ -228,6 +228,12 @@ class TestDamaged:
         assert ended.code == 1
         assert "pessimistic was 0.5" in " ".join(ended.err.split())
 
+    def test_a_byte_order_mark_is_none(self, command, tmp_path):
+        copy = changed_copy("prover", lambda content: None)
+        for path in [copy / "manifest.json", copy / "summary.json", *(copy / "records").glob("*.json")]:
+            path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+        assert command("data", "import", "--format", "published", copy, "--output", "marked").code == 0
+
     def test_what_is_none(self, command, tmp_path):
         assert not is_published(tmp_path)
         (tmp_path / "manifest.json").write_text("{}")

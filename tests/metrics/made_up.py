@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import settings
 from numpy.typing import NDArray
 
-from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
+from proverbench.metrics.array_building import arrays_of
+from proverbench.metrics.arrays import INVALID, JudgmentArrays
 from proverbench.records import LEVEL_SCORES, Annotation, Judgment, MetaJudgment, ProofRecord
 
 few_examples = settings(max_examples=25)

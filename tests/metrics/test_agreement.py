@@ -16,18 +16,15 @@ from statsmodels.stats.inter_rater import fleiss_kappa as their_fleiss
 
 from proverbench.metrics.agreement import (
     VIEWS,
-    cohen_kappa,
-    fleiss_kappa,
-    gwet_ac1,
     human_agreement,
-    krippendorff_alpha,
     panel_agreement,
-    raw_agreement,
     repeat_agreement,
     same_proofs,
     step_confusion,
 )
-from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
+from proverbench.metrics.array_building import arrays_of
+from proverbench.metrics.arrays import INVALID, JudgmentArrays
+from proverbench.metrics.coefficients import cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha, raw_agreement
 from tests.metrics.made_up import few_examples, prover_record, verifier_arrays, verifier_record
 
 

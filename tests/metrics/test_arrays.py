@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proverbench.metrics.arrays import INVALID, ArrayBuilder, arrays_of
+from proverbench.metrics.array_building import ArrayBuilder, arrays_of
+from proverbench.metrics.arrays import INVALID
 from proverbench.records import Annotation, ProofRecord
 from tests.metrics.made_up import few_examples, prover_record, random_prover, random_verifier, verifier_record
 

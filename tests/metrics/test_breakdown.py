@@ -2,7 +2,7 @@
 
 import pytest
 
-from proverbench.metrics.arrays import arrays_of
+from proverbench.metrics.array_building import arrays_of
 from proverbench.metrics.breakdown import FACTORS, breakdown
 from proverbench.metrics.scores import score_verifier
 from proverbench.records import Annotation, ProofRecord

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from proverbench.metrics.arrays import ArrayBuilder, arrays_of
+from proverbench.metrics.array_building import ArrayBuilder, arrays_of
 from proverbench.metrics.checks import check_extent, check_judgments
 from proverbench.metrics.scores import score_prover, score_verifier
 from tests.metrics.made_up import prover_record, verifier_record

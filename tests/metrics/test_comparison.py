@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from proverbench.metrics.arrays import JudgmentArrays, arrays_of
+from proverbench.metrics.array_building import arrays_of
+from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.comparison import align, compare_runs, judge_pairs
 from proverbench.metrics.inference import holm
 from proverbench.metrics.metric import itself

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
+from proverbench.metrics.array_building import arrays_of
+from proverbench.metrics.arrays import INVALID, JudgmentArrays
 from proverbench.metrics.comparison import compare_runs
 from proverbench.metrics.correction import (
     UncorrectableError,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from proverbench.metrics.arrays import arrays_of
+from proverbench.metrics.array_building import arrays_of
 from proverbench.metrics.grades import quadratic_kappa
 from proverbench.metrics.registry import every_metric
 from proverbench.metrics.scores import score_prover, score_verifier, scores

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from proverbench.metrics.arrays import arrays_of
+from proverbench.metrics.array_building import arrays_of
 from proverbench.metrics.panel import RULES, crossed, panel_chances, panel_scores
 from proverbench.records import Judgment, ProofRecord
 from proverbench.show.matrix import kendall_tau

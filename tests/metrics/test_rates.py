@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from proverbench.metrics.arrays import INVALID, arrays_of
+from proverbench.metrics.array_building import arrays_of
+from proverbench.metrics.arrays import INVALID
 from proverbench.metrics.metric import Metric, Rate, harmonic_mean, itself, mean
 from proverbench.metrics.rates import (
     Function,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proverbench.metrics.arrays import arrays_of
+from proverbench.metrics.array_building import arrays_of
 from proverbench.metrics.registry import metrics_of
 from proverbench.metrics.scores import counts, score_prover, score_verifier, scores, undefined
 from proverbench.records import Annotation, Judgment, ProofRecord

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from proverbench.metrics.arrays import INVALID, JudgmentArrays, arrays_of
+from proverbench.metrics.array_building import arrays_of
+from proverbench.metrics.arrays import INVALID, JudgmentArrays
 from proverbench.metrics.proverbench import accepted
 from proverbench.metrics.rates import published_rates
 from proverbench.metrics.scores import score_prover, score_verifier

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from proverbench.metrics.arrays import INVALID, arrays_of
+from proverbench.metrics.array_building import arrays_of
+from proverbench.metrics.arrays import INVALID
 from proverbench.metrics.rates import published_rates
 from proverbench.metrics.scores import score_prover, score_verifier
 from proverbench.metrics.uncertainty import intervals

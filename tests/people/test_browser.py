@@ -4,23 +4,27 @@ import json
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from proverbench.people.labels import read_labels
 from proverbench.people.sheet import labelling
 from proverbench.show.report.build import open_runs
 from proverbench.show.report.write import write_report
+from tests.browser import ARTEFACTS
 from tests.people.conftest import RUN
 from tests.people.test_serve import serving
-from tests.show.report.conftest import ARTEFACTS, browser, opened  # noqa: F401 (fixtures)
 
 
-def test_forty_by_keyboard_alone(opened, new_book, folder):  # noqa: F811
+def test_forty_by_keyboard_alone(opened, new_book, folder):
     book = new_book(choose=20)
     with serving(book) as origin:
         page = opened(f"{origin}/", "#/label")
         keys = page.page.keyboard
         for at in range(20):
-            assert page.page.locator(".judgments").count() == 0, "the verdicts are hidden until the label is given"
+            expect(page.page.get_by_role("heading", name=f"Proof {at + 1} of 20")).to_be_visible()
+            page.settled()
+            # The verdicts are hidden until the label is given.
+            expect(page.page.locator(".judgments")).to_have_count(0)
             if at == 3:
                 keys.press("u")
             elif at % 2:
@@ -34,14 +38,12 @@ def test_forty_by_keyboard_alone(opened, new_book, folder):  # noqa: F811
             else:
                 keys.press("a")
                 keys.press("Enter")
-            page.page.wait_for_selector(".judgments .big-strip")
+            expect(page.page.locator(".judgments .big-strip")).to_be_visible()
             if at < 19:
-                before = page.page.url
                 keys.press("Enter")
-                page.until(lambda before=before: page.page.url != before)
-                page.settled()
-        assert "19 of 20 labelled, 1 undecided" in page.text(".panel .progress")
-        assert "The corrected score will be known to about ±" in page.text(".panel .progress")
+        expect(page.page.locator(".panel .progress")).to_contain_text("19 of 20 labelled, 1 undecided")
+        expect(page.page.locator(".panel .progress")).to_contain_text("The corrected score will be known to about ±")
+        page.leave()
     labels = read_labels(book.path, folder)
     assert list(labels.correct().values()) == [at % 2 == 0 for at in range(20) if at != 3]
     lines = [json.loads(line) for line in book.path.read_text(encoding="utf-8").splitlines()][20:]
@@ -56,32 +58,35 @@ def test_forty_by_keyboard_alone(opened, new_book, folder):  # noqa: F811
     assert all(line["seconds"] >= 0 for line in lines)
 
 
-def test_undo_takes_back_and_hides_the_verdicts_again(opened, new_book):  # noqa: F811
+def test_undo_takes_back_and_hides_the_verdicts_again(opened, new_book):
     book = new_book()
     with serving(book) as origin:
         page = opened(f"{origin}/", "#/label")
         page.page.keyboard.press("a")
         page.page.keyboard.press("Enter")
-        page.page.wait_for_selector(".judgments")
+        expect(page.page.locator(".judgments")).to_be_visible()
         page.page.keyboard.press("z")
-        page.until(lambda: page.page.locator(".judgments").count() == 0)
+        expect(page.page.locator(".judgments")).to_have_count(0)
+        page.leave()
     assert [state["labelled"] for state in book.states().values()] == [False] * 6
     assert len(book.path.read_text(encoding="utf-8").splitlines()) == 6 + 2
 
 
-def test_two_windows_do_not_overwrite_each_other(opened, new_book):  # noqa: F811
+def test_two_windows_do_not_overwrite_each_other(opened, new_book):
     book = new_book()
     with serving(book) as origin:
         one, other = opened(f"{origin}/", "#/label"), opened(f"{origin}/", "#/label")
         one.page.keyboard.press("a")
         one.page.keyboard.press("Enter")
-        one.page.wait_for_selector(".judgments")
+        expect(one.page.locator(".judgments")).to_be_visible()
         other.page.locator(".steps.choose > li").first.click()
         other.page.get_by_role("button", name="Save (Enter)").click()
-        other.faults.clear()  # the browser notes the 409
-        other.page.wait_for_selector(".callout.bad")
-        assert "labelled in another window" in other.text(".callout.bad")
-        assert other.page.locator(".judgments").count() == 1
+        expect(other.page.locator(".callout.bad")).to_contain_text("labelled in another window")
+        expect(other.page.locator(".judgments")).to_have_count(1)
+        other.until(lambda: bool(other.faults))
+        one.leave()
+        other.leave()
+        assert ["409" in fault for fault in other.faults] == [True], "the browser notes the refusal"
         other.faults.clear()
     assert [state["labelled"] for state in book.states().values()].count(True) == 1
     assert book.state(next(iter(book.rows)))["annotation"]["first_fatal_error_step"] == -1
@@ -94,15 +99,15 @@ def mailed(tmp_path) -> Path:
         return write_report(report, tmp_path / "page.html")
 
 
-def test_a_mailed_page_keeps_labels_and_offers_them_as_a_file(opened, mailed, folder, tmp_path):  # noqa: F811
+def test_a_mailed_page_keeps_labels_and_offers_them_as_a_file(opened, mailed, folder, tmp_path):
     page = opened(mailed, "#/label", viewport={"width": 390, "height": 844}, color_scheme="dark", has_touch=True)
     page.page.get_by_label("Your name").fill("Ann")
     page.page.get_by_role("button", name="Begin").tap()
-    page.page.wait_for_selector(".panel")
     page.page.get_by_role("button", name="✓ No error (a)").tap()
     page.page.get_by_role("button", name="Save (Enter)").tap()
-    page.page.wait_for_selector(".judgments")
-    assert "1 label not downloaded yet" in page.text(".panel .progress")
+    expect(page.page.locator(".judgments")).to_be_visible()
+    expect(page.page.locator(".panel .progress")).to_contain_text("1 label not downloaded yet")
+    page.settled()
     assert page.page.evaluate("document.documentElement.scrollWidth") <= 390
     ARTEFACTS.mkdir(parents=True, exist_ok=True)
     page.page.screenshot(path=ARTEFACTS / "label-phone-dark.png", full_page=True)
@@ -117,12 +122,12 @@ def test_a_mailed_page_keeps_labels_and_offers_them_as_a_file(opened, mailed, fo
     assert list(labels.correct().values()) == [True]
     assert labels.annotators == ["Ann"]
     assert labels.drawn == 6
+    expect(page.page.locator(".panel .progress")).not_to_contain_text("not downloaded yet")
     page.page.reload()  # which nobody warns of now, and the labels are kept
-    page.page.wait_for_selector(".panel")
-    assert "1 of 6 labelled" in page.text(".panel .progress")
+    expect(page.page.locator(".panel .progress")).to_contain_text("1 of 6 labelled")
 
 
-def test_labelling_is_accessible(opened, new_book):  # noqa: F811
+def test_labelling_is_accessible(opened, new_book):
     axe = (Path(__file__).parents[1] / "show/report/assets/axe.min.js").read_text(encoding="utf-8")
     with serving(new_book()) as origin:
         page = opened(f"{origin}/", "#/label")
@@ -130,7 +135,9 @@ def test_labelling_is_accessible(opened, new_book):  # noqa: F811
         page.page.screenshot(path=ARTEFACTS / "label-light.png")
         page.page.keyboard.press("0")
         page.page.keyboard.press("Enter")
-        page.page.wait_for_selector(".judgments")
+        expect(page.page.locator(".judgments")).to_be_visible()
+        page.settled()
         page.page.evaluate(axe)
         found = page.page.evaluate("axe.run({resultTypes: ['violations']}).then((found) => found.violations)")
+        page.leave()
     assert [(fault["id"], fault["nodes"][0]["html"][:200]) for fault in found] == []

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from proverbench.cli.rehearse import command
+from tests.support import HUNG_S
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_prints_a_config_and_answers_and_sums_up(running):
     assert "<first_error_step>" in reply["choices"][0]["message"]["content"]
     assert _post(f"{origin}/rehearse/control", {"model": "other"})["answered"] == 1
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=HUNG_S)
     config = tomllib.loads(out)
     assert config["endpoint"]["rehearse"]["base_url"] == f"{origin}/v1"
     assert {"policy", "verifier", "meta"} < set(config)
@@ -62,7 +63,7 @@ def test_config_is_one_that_a_run_takes(running, tmp_path):
     for kind in ("openai", "anthropic"):
         process, _ = running("--kind", kind)
         process.send_signal(signal.SIGTERM)
-        (tmp_path / "rehearse.toml").write_text(process.communicate(timeout=60)[0])
+        (tmp_path / "rehearse.toml").write_text(process.communicate(timeout=HUNG_S)[0])
         assert load_config(tmp_path / "rehearse.toml").roles["meta"].endpoint.kind == kind
 
 

@@ -12,7 +12,7 @@ import pytest
 from proverbench.retrieval.cli import main
 from proverbench.shipped import shipped
 from tests.retrieval.support import Answer, Seen, serve
-from tests.support import ROOT, SHARED, Ended, run_process, wait_for, wait_for_words
+from tests.support import HUNG_S, ROOT, SHARED, Ended, run_process, wait_for, wait_for_words
 
 Run = Callable[..., Ended]
 
@@ -210,7 +210,7 @@ def test_a_stopped_run_keeps_its_answers_and_says_how_to_go_on(
 
     def answer(seen: Seen) -> Answer:
         if len(server.seen) > 2:
-            going_on.wait(90)
+            going_on.wait(HUNG_S)
         choice = {"index": 0, "message": {"content": "<ranking>2</ranking>"}, "finish_reason": "stop"}
         return 200, {"choices": [choice], "model": "m"}
 
@@ -233,7 +233,7 @@ def test_a_stopped_run_keeps_its_answers_and_says_how_to_go_on(
             if which == signal.SIGINT:
                 wait_for_words(process, "what is in flight is saved")
                 going_on.set()
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=HUNG_S)
         going_on.set()
     assert process.returncode == code, err
     assert "resume with: retrievalbench run --resume r" in err
@@ -248,7 +248,7 @@ def test_behind_nohup_a_closed_terminal_stops_nothing(tmp_path: Path) -> None:
     going_on = threading.Event()
 
     def answer(seen: Seen) -> Answer:
-        going_on.wait(90)
+        going_on.wait(HUNG_S)
         choice = {"index": 0, "message": {"content": "<ranking>2</ranking>"}, "finish_reason": "stop"}
         return 200, {"choices": [choice], "model": "m"}
 
@@ -264,7 +264,7 @@ def test_behind_nohup_a_closed_terminal_stops_nothing(tmp_path: Path) -> None:
         wait_for(lambda: server.seen, process)
         process.send_signal(signal.SIGHUP)
         going_on.set()
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=HUNG_S) == 0
 
 
 def test_names_from_files_cannot_command_the_terminal(retrievalbench: Run, small: tuple[Path, Path]) -> None:

@@ -16,7 +16,7 @@ from proverbench.retrieval.folder import RetrievalRun, as_first_written, queries
 from proverbench.retrieval.records import RunManifest
 from proverbench.shipped import shipped
 from tests.retrieval.support import Answer, Seen, serve
-from tests.support import ROOT, wait_for
+from tests.support import HUNG_S, ROOT, wait_for
 
 OLD_RENDERER = "9ad614afddbf10f6a1b1d15ea9b2a15dcc3835c443b661132f5d1bd8d4fcaf39"
 COMMAND = [sys.executable, "-c", "from proverbench.__main__ import retrievalbench; retrievalbench()"]
@@ -25,7 +25,7 @@ COMMAND = [sys.executable, "-c", "from proverbench.__main__ import retrievalbenc
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cwd / "cache")}
     return subprocess.run(
-        [*COMMAND, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False
+        [*COMMAND, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=HUNG_S, check=False
     )
 
 
@@ -69,7 +69,7 @@ def test_killed_while_it_embeds_only_what_was_in_flight_is_asked_again(tmp_path:
             asked.update(seen.body["input"])
             wait = len(asked) > 40
         if wait:
-            going_on.wait(60)
+            going_on.wait(HUNG_S)
         return 200, {"data": [{"embedding": [float(len(text)), 1.0]} for text in seen.body["input"]]}
 
     with serve(answer, alone=False) as server:
@@ -81,7 +81,7 @@ def test_killed_while_it_embeds_only_what_was_in_flight_is_asked_again(tmp_path:
         process = subprocess.Popen([*COMMAND, *arguments], cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
         wait_for(lambda: len(asked) >= 48, process)
         process.send_signal(signal.SIGKILL)
-        process.wait(60)
+        process.wait(HUNG_S)
         going_on.set()
         done = run("run", "--resume", "r", cwd=tmp_path)
         assert done.returncode == 0, done.stderr

@@ -20,18 +20,10 @@ from proverbench.records import (
     RoleIdentity,
     Row,
 )
+from proverbench.run.inputs import INPUTS, encode_rows
 from proverbench.run.journal import Journal
-from proverbench.run.sources import (
-    FORMAT_VERSION,
-    INPUTS,
-    MANIFEST,
-    PROMPT_FILES,
-    PROMPTS,
-    Sources,
-    encode_rows,
-    pretty,
-    run_id,
-)
+from proverbench.run.manifest import FORMAT_VERSION, MANIFEST, PROMPTS, pretty, run_id
+from proverbench.run.sources import PROMPT_FILES, Sources
 from tests.support import ROOT
 
 PROOF = "<step>one</step><step>two</step>"

@@ -323,7 +323,7 @@ class TestLock:
     def hold(self, folder: Path) -> subprocess.Popen:
         code = (
             "import sys, time; from pathlib import Path; from proverbench.run.lock import RunLock\n"
-            f"lock = RunLock(Path({str(folder)!r})); print('held', flush=True); time.sleep(60)"
+            f"lock = RunLock(Path({str(folder)!r})); print('held', flush=True); time.sleep(3600)"
         )
         process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
         assert process.stdout is not None

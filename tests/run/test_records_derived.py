@@ -293,6 +293,17 @@ def test_missing_finish_reasons(tmp_path):
     assert warnings_of(tmp_path / "s", judgments, roles=lenient) == []
 
 
+def test_invalid_replies_that_quote_the_end_of_a_reasoning_which_came_apart(tmp_path):
+    quoting = [verdict(-1) + " as </think> says", verdict(-1), "</think>" + verdict(-1), verdict(0) + "</think>"]
+    judgments = [call(f"verifier/a/0/{n}", text, reasoning=f"r{n}") for n, text in enumerate(quoting)]
+    inside = call("verifier/a/0/4", verdict(-1) + " cut</think>")
+    found = warnings_of(tmp_path / "r", [*judgments, inside])
+    assert [said for said in found if "</think>" in said] == [
+        "2 invalid replies of the verifier with </think> in the text although its reasoning came apart: as in the "
+        "published evaluator, what precedes it is not read"
+    ]
+
+
 def test_replies_that_are_the_same(tmp_path):
     same = [call(f"verifier/a/0/{n}", ACCEPTS) for n in range(2)]
     (said,) = warnings_of(tmp_path / "r", [*same, call("verifier/a/0/2", REJECTS)])

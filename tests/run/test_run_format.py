@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from proverbench import records
-from proverbench.run.sources import FORMAT_VERSION
+from proverbench.run.manifest import FORMAT_VERSION
 from tests.support import ROOT, proof_rows, write_config, write_rows
 
 PAGE = (ROOT / "docs" / "run-format.md").read_text(encoding="utf-8")

@@ -8,10 +8,12 @@ import pytest
 from proverbench.errors import JournalError
 from proverbench.rehearse.plays import failure
 from proverbench.run.disk import CALLS
+from proverbench.run.inputs import INPUTS, NEXT_INPUTS
 from proverbench.run.journal import Journal
+from proverbench.run.manifest import MANIFEST
 from proverbench.run.reading import open_calls
 from proverbench.run.session import Draft, Session
-from proverbench.run.sources import INPUTS, MANIFEST, NEXT_INPUTS, Sources
+from proverbench.run.sources import Sources
 from proverbench.run.timing import seconds_between
 from tests.support import problem_rows, proof_rows, write_config, write_rows
 

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 from proverbench.ask.progress import Progress
 from proverbench.ask.reserve import Afford
 from proverbench.endpoints.base import EndpointState
-from proverbench.endpoints.batch import BatchClients
+from proverbench.endpoints.batch_clients import BatchClients
 from proverbench.errors import ProverBenchError
 from proverbench.inputs.config import Config
 from proverbench.records import AttemptLine, CallLine, Role

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from proverbench.ask.executors.base import Meter
 from proverbench.ask.pipeline import Pipeline
 from proverbench.endpoints.base import Caller
-from proverbench.endpoints.batch import BatchClients
+from proverbench.endpoints.batch_clients import BatchClients
 from proverbench.endpoints.factory import close_callers, open_callers
 from proverbench.endpoints.own import OwnEndpoint
 from proverbench.inputs.config import Config

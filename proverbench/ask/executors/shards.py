@@ -19,9 +19,10 @@ from proverbench.run.calls import CallsReader
 from proverbench.run.disk import CALLS, LOCK, disk
 from proverbench.run.extent import ROLES, Plan
 from proverbench.run.lock import RunLock, writer
+from proverbench.run.manifest import MANIFEST
 from proverbench.run.reading import open_calls
 from proverbench.run.session import Draft, Session
-from proverbench.run.sources import MANIFEST, SHARDS
+from proverbench.run.sources import SHARDS
 from proverbench.selection import shard_of
 
 _LOCK_WAIT_S = FENCE_S + 30.0

@@ -19,7 +19,7 @@ from proverbench.ask.executors.shards import Absorber, Shard, is_free, make_shar
 from proverbench.ask.executors.shares import divide, portions
 from proverbench.ask.pipeline import GRACE_S
 from proverbench.ask.progress import Progress, StageCount
-from proverbench.endpoints.batch import BatchClients
+from proverbench.endpoints.batch_clients import BatchClients
 from proverbench.errors import ConfigError, JournalError, ProverBenchError
 from proverbench.inputs.config import Config
 from proverbench.records import Role

@@ -27,7 +27,8 @@ from proverbench.endpoints.caller import EndpointCaller
 from proverbench.endpoints.factory import open_callers
 from proverbench.errors import ConfigError, FatalEndpointError, JournalError, ProverBenchError
 from proverbench.records import Role, SessionLine
-from proverbench.run.sources import MANIFEST, Sources
+from proverbench.run.manifest import MANIFEST
+from proverbench.run.sources import Sources
 from proverbench.spending.budget import Spent
 from proverbench.version import __version__
 

@@ -21,8 +21,8 @@ from proverbench.people.labels import read_labels
 from proverbench.records import Task
 from proverbench.run.comparability import Difference, Side, common_headlines, comparable, differences, doubts, of_weight
 from proverbench.run.looks import looks_of
+from proverbench.run.manifest import MANIFEST
 from proverbench.run.saved import SavedRun, open_runs
-from proverbench.run.sources import MANIFEST
 from proverbench.run.study import CALIBRATION, cells_of, expanded, is_study
 
 

@@ -23,9 +23,9 @@ from proverbench.metrics.correction import (
 from proverbench.metrics.shown import footnotes, named_intervals
 from proverbench.people.labels import read_labels
 from proverbench.run.comparability import calibration_doubts, calibration_faults
+from proverbench.run.inputs import INPUTS
 from proverbench.run.looks import looks_of
 from proverbench.run.saved import SavedRun, open_runs
-from proverbench.run.sources import INPUTS
 from proverbench.run.study import is_study
 
 

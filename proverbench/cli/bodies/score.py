@@ -11,7 +11,8 @@ from proverbench.cli.scores import print_scores
 from proverbench.records import Summary
 from proverbench.run.folder import write_derived
 from proverbench.run.lock import RunLock
-from proverbench.run.sources import Sources, pretty, read_manifest
+from proverbench.run.manifest import pretty, read_manifest
+from proverbench.run.sources import Sources
 from proverbench.run.study import cells_of, is_study
 
 

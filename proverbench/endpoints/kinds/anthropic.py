@@ -34,7 +34,7 @@ def _generation_faults(generation: Mapping[str, Any]) -> Iterator[Fault]:
 ANTHROPIC = Kind(
     name="anthropic",
     opens="proverbench.endpoints.anthropic:open_anthropic",
-    batches="proverbench.endpoints.batch:AnthropicBatches",
+    batches="proverbench.endpoints.batch_anthropic:AnthropicBatches",
     normal_stops=frozenset({"end_turn", "stop_sequence"}),
     keys=frozenset({"base_url", "api_key_env", "extra_headers_env", "context"}),
     faults=_faults,

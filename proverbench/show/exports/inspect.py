@@ -4,7 +4,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from proverbench.run.disk import disk, fitting_name
+from proverbench.run.extent import row_id
+from proverbench.run.provenance import provenance
 from proverbench.show.exports.export import Export, Request
+from proverbench.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,11 +34,9 @@ def write(request: Request) -> Iterator[str]:
     """
     from inspect_ai.log import write_eval_log
 
-    from proverbench.run.disk import disk
-
     (run,) = request.loaded.values()
     request.claim(request.output)
-    part = request.output.with_name(f".{request.output.name}.part.eval")
+    part = request.output.with_name(f".{fitting_name(request.output.name)}.part.eval")
     log = log_of(run)
     with disk(request.output):
         write_eval_log(log, str(part.absolute()), format="eval")
@@ -45,9 +47,6 @@ def write(request: Request) -> Iterator[str]:
 def log_of(run: "LoadedRun") -> "EvalLog":
     """A saved run as a log."""
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSpec
-
-    from proverbench.run.provenance import provenance
-    from proverbench.version import __version__
 
     manifest, summary = run.manifest, run.summary
     told = provenance(manifest, summary, seal=run.folder.seal)
@@ -85,8 +84,6 @@ def _results(run: "LoadedRun", n_samples: int) -> Any:
 
 def _samples(run: "LoadedRun") -> "Iterator[EvalSample]":
     """One for each judgment that was answered, or that no valid proof could have."""
-    from proverbench.run.extent import row_id
-
     rows = {row_id(row): row for row in run.folder.rows()}
     proofs = {(proof["key"]): proof for proof in _records(run.proofs)}
     for judgment in _records(run.judgments):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from proverbench.errors import UserInputError
+from proverbench.run.disk import write_whole
 from proverbench.show.exports.export import SCREEN, Export, Request
 
 
@@ -15,7 +16,6 @@ def write(request: Request) -> Iterator[str]:
     """
     from proverbench.metrics.registry import known_metric
     from proverbench.run.boards import boards_of
-    from proverbench.run.disk import write_whole
     from proverbench.show.exports.latex_matrix import latex_matrix
     from proverbench.show.exports.latex_table import latex_table
     from proverbench.show.study import study_tables

@@ -8,6 +8,7 @@ from proverbench.metrics.shown import shown_interval
 from proverbench.records import Task
 from proverbench.run.boards import Board, Boards
 from proverbench.run.provenance import provenance
+from proverbench.run.remarks import shown_metrics
 from proverbench.show.exports.safe import visible
 from proverbench.show.frames import LoadedRun
 
@@ -54,14 +55,14 @@ def latex_table(
         chosen = {name: runs[name] for name in board.runs}
         meta = any(run.manifest.extent.meta for run in chosen.values())
         known = metrics_of(board.task, meta=meta)
-        scored = {
-            name for run in chosen.values() for part in run.summary.splits.values() for name in part.metrics or ()
-        }
+        parts_of = [part for run in chosen.values() for part in run.summary.splits.values() if part.metrics]
+        scored = {name for part in parts_of for name in part.metrics or ()}
+        silent = scored.difference(*(shown_metrics(part) or () for part in parts_of))
         known |= {name: metric for name, metric in every_metric(board.task).items() if name in scored}
-        columns = [
+        columns = [name for name in metrics if name in known] or [
             name
-            for name in metrics or known
-            if name in known and (metrics or known[name].in_papers or "meta" in known[name].needs)
+            for name, metric in known.items()
+            if name not in silent and (metric.in_papers or "meta" in metric.needs) and not metrics
         ]
         if columns:
             parts.append(_latex_of_board(board, boards.sentences(board.task), chosen, splits, columns))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from proverbench.run.disk import replacing
 from proverbench.show.exports.export import Export, Request
 
 
@@ -12,8 +13,6 @@ def write(request: Request) -> Iterator[str]:
     Raises:
         JournalError: If the disk refuses it.
     """
-    from proverbench.run.disk import replacing
-
     targets = {name: request.output / f"{name}.parquet" for name in request.tables}
     request.claim(*targets.values())
     for name, frame in request.frames().items():

@@ -7,6 +7,7 @@ from functools import partial
 from io import StringIO
 from pathlib import Path
 
+from proverbench.run.disk import write_whole
 from proverbench.show.exports.export import Export, Request
 
 
@@ -20,7 +21,6 @@ def write(request: Request) -> Iterator[str]:
     import jsonlines
 
     from proverbench.people.sheet import drawn_of, rows
-    from proverbench.run.disk import write_whole
 
     (run,) = request.loaded.values()
     how = {"simple": request.simple, "equal": request.equal}

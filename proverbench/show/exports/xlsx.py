@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proverbench.errors import UserInputError
+from proverbench.run.disk import replacing
 from proverbench.show.exports.export import Export, Request
 from proverbench.show.exports.safe import cut, looks_like_formula, rows_of, visible
 
@@ -32,8 +33,6 @@ def write_xlsx(frames: "Mapping[str, pd.DataFrame]", path: Path) -> None:
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.styles import Font
-
-    from proverbench.run.disk import replacing
 
     for name, frame in frames.items():
         if len(frame) >= ROW_LIMIT:

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec import UnsetType
-
 from proverbench.benchmark import benchmark_of
 from proverbench.metrics.agreement import human_agreement, repeat_agreement, step_confusion
 from proverbench.metrics.arrays import JudgmentArrays
 from proverbench.metrics.breakdown import breakdown
+from proverbench.metrics.grade_curves import against_people, calibration, distribution
 from proverbench.metrics.rates import exact_sums
 from proverbench.metrics.registry import every_metric, headlines, headlines_first
 from proverbench.metrics.shown import shown_interval
@@ -20,10 +19,11 @@ from proverbench.protocols.protocol import Protocol
 from proverbench.records import Manifest, ProofRecord, Summary, Task
 from proverbench.run.boards import Entry
 from proverbench.run.folder import RunFolder
-from proverbench.run.remarks import remarks
+from proverbench.run.remarks import reasons_of, remarks, shown_metrics
 from proverbench.run.timing import timing
 from proverbench.run.verify import accepted_losses
 from proverbench.selection import splits
+from proverbench.show.plan.curves import run_curve
 
 
 @dataclass(slots=True)
@@ -155,11 +155,11 @@ def _split(run: ShownRun, name: str) -> dict[str, Any]:
         "expected_records": split.expected_records,
         "completed_records": split.completed_records,
         "complete": split.complete,
-        "metrics": split.metrics,
+        "metrics": shown_metrics(split),
         "intervals": {metric: shown_ends(interval) for metric, interval in (split.intervals or {}).items()},
         "bounds": split.bounds,
         "fractions": {} if split.metrics is None else _fractions(run, name),
-        "undefined": {} if isinstance(split.undefined, UnsetType) else split.undefined,
+        "undefined": reasons_of(split),
     }
     if split.metrics is not None:
         shown["plots"] = _plots(run, run.arrays.split(name))
@@ -185,10 +185,14 @@ def _plots(run: ShownRun, arrays: JudgmentArrays) -> dict[str, Any]:
             for by in benchmark_of(task).factors
         },
     }
+    if arrays.grades is not None:
+        plots["grades"] = _grades(run, arrays)
     if arrays.repeats > 1:
         plots["agreement"] = [light(row) for row in repeat_agreement(arrays) if places or row["on"] == "accept"]
     if benchmark_of(task).samples:
         plots["pass_at_k"] = [light(row) for row in pass_at_k(arrays)]
+        if (curve := run_curve(arrays, cost)) is not None:
+            plots["plan"] = curve
     else:
         if (confusion := step_confusion(arrays)) is not None:
             plots["confusion"] = confusion
@@ -197,6 +201,19 @@ def _plots(run: ShownRun, arrays: JudgmentArrays) -> dict[str, Any]:
         if arrays.repeats > 1:
             plots["threshold"] = best_threshold(arrays)
     return plots
+
+
+def _grades(run: ShownRun, arrays: JudgmentArrays) -> dict[str, Any]:
+    """How a judge's grades are spread, and how they agree with people's; each a share of its scale."""
+    assert arrays.grades is not None  # asked of runs whose judges give grades
+    return {
+        "judge_max": run.protocol.max_grade,
+        "accept_from": run.protocol.accept_from,
+        "people_max": arrays.grades.points,
+        "distribution": distribution(arrays.grades),
+        "against_people": against_people(arrays.grades),
+        "calibration": [light(row) for row in calibration(arrays)],
+    }
 
 
 def light(row: dict[str, Any]) -> dict[str, Any]:

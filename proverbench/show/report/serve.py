@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from proverbench.errors import JournalError, RunMismatchError
 from proverbench.run.disk import CALLS
-from proverbench.run.sources import MANIFEST
+from proverbench.run.manifest import MANIFEST
 from proverbench.show.report.build import Report, open_runs
 from proverbench.show.report.write import report_page
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from proverbench.run.disk import fitting_name
 from proverbench.show.report.build import Report
 from proverbench.show.report.html import pack, page_file, page_parts
 
@@ -54,7 +55,8 @@ def write_report(report: Report, target: Path, *, largest: int = LARGEST_PAGE) -
         OSError: If it cannot be written. What stood there before is then untouched, but for a folder's files.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _named(target), tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as scratch:
+    prefix = f".{fitting_name(target.name)}."
+    with _named(target), tempfile.TemporaryDirectory(dir=target.parent, prefix=prefix) as scratch:
         sizes = _pack_chunks(report, Path(scratch))
         parts = list(_parts(sizes, largest))
         if len(parts) <= 1:

@@ -20,6 +20,7 @@ import pytest
 from proverbench.ask.executors.joining import greeted
 from proverbench.rehearse import GeneratedReplies, Latency, Profile, RehearseServer
 from tests.support import (
+    HUNG_S,
     Gate,
     is_gone,
     problem_rows,
@@ -82,7 +83,7 @@ class RayCluster:
         for process in reversed(self.processes):
             process.terminate()
         for process in self.processes:
-            process.wait(60)
+            process.wait(HUNG_S)
 
 
 @contextmanager
@@ -135,7 +136,7 @@ def start(cluster: RayCluster | None, *arguments: str, **environ: str) -> subpro
     )
 
 
-def end(process: subprocess.Popen[str], timeout_s: float = 120) -> tuple[int, str]:
+def end(process: subprocess.Popen[str], timeout_s: float = HUNG_S) -> tuple[int, str]:
     try:
         _, err = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:

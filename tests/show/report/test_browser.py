@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from proverbench.metrics import registry
-from tests.show.report.conftest import ARTEFACTS, DATA, make_page
+from tests.browser import ARTEFACTS
+from tests.show.report.conftest import DATA, make_page
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -45,14 +47,16 @@ def test_every_plot_is_there_with_its_numbers_as_csv(opened, prover_page):
         "Was R = 8 needed? Pessimistic score against r",
         "pass@k: how much more attempts help",
         "Cost against score",
+        "What more problems or samples would buy",
         "By subject",
         "How far judgments agree",
     ]
-    assert page.page.locator("figure.chart svg.plot").count() == 4
+    expect(page.page.locator("figure.chart svg.plot")).to_have_count(5)
     says = page.page.locator("figure.chart figcaption p").first.inner_text()
     assert re.search(r"One judgment alone would have given \d+\.\d %; all 8 give \d+\.\d %", says)
     assert "mattered" not in says
     page.page.locator("figure.chart").first.get_by_text("Copy the numbers as CSV").click()
+    page.until(lambda: page.page.evaluate("navigator.clipboard.readText()") != "")
     copied = page.page.evaluate("navigator.clipboard.readText()")
     lines = copied.splitlines()
     assert lines[0] == "run,r,value,low,high"
@@ -66,23 +70,23 @@ def test_plots_of_verifierbench(opened, judge_page):
     assert "Voting rules: accept when at least k of 4 judgments accept" in titles
     assert "Where the first error is: reported against annotated" in titles
     page.page.get_by_label("Break down by").select_option("severity")
-    assert "By severity of the human's finding" in page.page.locator("figure.chart h3").all_inner_texts()
+    expect(page.page.locator("figure.chart h3", has_text="By severity of the human's finding")).to_be_visible()
     page.page.locator("#plots-section .heading select").select_option("qe")
-    page.settled()
-    assert page.page.locator("figure.chart svg.plot").count() >= 5
+    expect(page.page.locator("figure.chart svg.plot").nth(4)).to_be_attached()
 
 
 def test_a_proof_that_judges_disagree_on_is_two_clicks_away(opened, judge_page):
     page = opened(judge_page)
     page.page.get_by_role("link", name=re.compile("where one judgment accepts and another rejects")).click()
-    page.page.wait_for_selector(".judgments")
+    expect(page.page.locator(".judgments")).to_be_visible()
+    page.settled()
     marks = page.page.locator(".big-strip .mark")
     kinds = {marks.nth(at).get_attribute("class") for at in range(marks.count())}
     assert {"mark accept", "mark reject"} <= kinds
     assert "Human annotation".upper() in page.text(".sheet.human").upper()
     # The first judgment that accepts and the first that rejects stand open.
-    assert page.page.locator("details.judgment[open]").count() == 2
-    assert page.page.locator("details.judgment.reject[open] h4", has_text="Error").count() >= 1
+    expect(page.page.locator("details.judgment[open]")).to_have_count(2)
+    expect(page.page.locator("details.judgment.reject[open] h4", has_text="Error").first).to_be_visible()
 
 
 def test_the_first_wrong_step_is_highlighted_and_linked(opened, judge_page):
@@ -90,31 +94,31 @@ def test_the_first_wrong_step_is_highlighted_and_linked(opened, judge_page):
     reject = page.page.locator(".big-strip a.mark.reject").first
     step = reject.inner_text()
     reject.click()
-    page.page.wait_for_selector(".judgment.chosen")
-    assert re.search(r"#/proof/judge/[^/]+/\d+$", page.page.url)
-    assert "by-judge" in page.page.locator(f"#step-{step}").get_attribute("class")
-    assert "chosen" in page.page.locator(f"#step-{step}").get_attribute("class")
-    assert "first wrong step for" in page.page.locator(f"#step-{step}").inner_text()
+    expect(page.page.locator(".judgment.chosen")).to_be_visible()
+    expect(page.page).to_have_url(re.compile(r"#/proof/judge/[^/]+/\d+$"))
+    marked = page.page.locator(f"#step-{step}")
+    expect(marked).to_contain_class("by-judge")
+    expect(marked).to_contain_class("chosen")
+    expect(marked).to_contain_text("first wrong step for")
 
 
 def test_prompt_and_reply_are_one_click_away(opened, judge_page):
     page = opened(judge_page, "#/proofs?show=rejected")
     judgment = page.page.locator("details.judgment[open]").first
     judgment.get_by_role("button", name=re.compile("^Prompt: the judge")).click()
-    prompt = judgment.locator("pre.raw").first.inner_text()
-    assert "<step0>" in prompt
+    expect(judgment.locator("pre.raw").first).to_contain_text("<step0>")
     judgment.get_by_role("button", name=re.compile("^Reply: the judge")).click()
-    assert "<first_error_step>" in judgment.locator("pre.raw").first.inner_text()
+    expect(judgment.locator("pre.raw").first).to_contain_text("<first_error_step>")
 
 
 def test_links_to_a_proof_and_to_a_judgment_open_it(opened, judge_page, prover_page):
     page = opened(judge_page, "#/proofs")
     href = page.page.locator(".rows a").nth(3).get_attribute("href")
     fresh = opened(judge_page, href + "/2")
-    assert fresh.page.locator("#judgment-0-2.chosen[open]").count() == 1
-    assert fresh.page.locator(".rows a[aria-current]").get_attribute("href") == href
+    expect(fresh.page.locator("#judgment-0-2.chosen[open]")).to_have_count(1)
+    expect(fresh.page.locator(".rows a[aria-current]")).to_have_attribute("href", href)
     lost = opened(prover_page, "#/proof/prover/no-such/0")
-    assert "has no proof no-such" in lost.text(".pane")
+    expect(lost.page.locator(".pane").first).to_contain_text("has no proof no-such")
 
 
 @pytest.mark.parametrize(
@@ -151,12 +155,14 @@ def test_unknown_filters_are_no_filters(opened, prover_page, query):
     page = opened(prover_page, f"#/proofs?{query}")
     assert page.text(".hits") == "26 of 26 proofs"
     page.page.locator(".rows a").nth(1).click()
-    page.page.wait_for_selector(".rows li:nth-child(2) a[aria-current]")
+    expect(page.page.locator(".rows li:nth-child(2) a[aria-current]")).to_be_visible()
 
 
 def test_judge_against_human_filters(opened, judge_page):
     page = opened(judge_page, "#/proofs?human=false-accept")
-    for row in page.page.locator(".rows li").all():
+    rows = page.page.locator(".rows li").all()
+    assert rows
+    for row in rows:
         assert row.locator(".human-says").get_attribute("aria-label").startswith("Human: first error at step")
         assert not row.locator(".strip").get_attribute("aria-label").startswith("0 of")
     assert "against the human" in page.text(".right")
@@ -166,39 +172,40 @@ def test_free_text_is_searched_in_the_judgments_too(opened, judge_page):
     page = opened(judge_page, "#/proofs")
     page.page.keyboard.press("/")
     page.page.keyboard.type("Sylow")
-    page.until(lambda: "text=Sylow" in page.page.url and "searching" not in page.text(".hits"))
-    found = int(page.text(".hits").split()[0])
-    assert 0 < found < 28
-    assert "text=Sylow" in page.page.url
+    hits = page.page.locator(".hits").first
+    expect(page.page).to_have_url(re.compile("text=Sylow"))
+    expect(hits).to_have_text(re.compile(r"^([1-9]|1\d|2[0-7]) of 28 proofs$"))
     page.page.get_by_label("Search in").fill("no such words anywhere")
-    page.until(lambda: page.text(".hits").startswith("0 of"))
+    expect(hits).to_have_text(re.compile("^0 of "))
 
 
 def test_keys_walk_through_the_proofs(opened, prover_page):
     page = opened(prover_page, "#/proofs?show=split")
-    first = page.text(".proof-heading h2")
+    heading, position = page.page.locator(".proof-heading h2").first, page.page.locator(".position").first
+    first = heading.inner_text()
     page.page.keyboard.press("j")
-    page.until(lambda: page.text(".position").startswith("2 of"))
-    assert page.text(".proof-heading h2") != first
+    expect(position).to_have_text(re.compile("^2 of"))
+    expect(heading).not_to_have_text(first)
     page.page.keyboard.press("k")
-    page.until(lambda: page.text(".position").startswith("1 of"))
-    assert page.text(".proof-heading h2") == first
+    expect(position).to_have_text(re.compile("^1 of"))
+    expect(heading).to_have_text(first)
     page.page.keyboard.press("3")
-    page.page.wait_for_selector("#judgment-0-3.chosen[open]")
+    expect(page.page.locator("#judgment-0-3.chosen[open]")).to_be_visible()
     page.page.keyboard.press("e")
-    assert page.page.locator("details.judgment:not([open])").count() == 0
+    expect(page.page.locator("details.judgment:not([open])")).to_have_count(0)
     page.page.keyboard.press("?")
-    assert page.page.locator("dialog[open]").count() == 1
+    expect(page.page.locator("dialog[open]")).to_have_count(1)
     page.page.keyboard.press("Escape")
-    assert page.page.locator("dialog[open]").count() == 0
+    expect(page.page.locator("dialog[open]")).to_have_count(0)
     page.page.keyboard.press("o")
-    page.page.wait_for_selector(".overview")
+    expect(page.page.locator(".overview")).to_be_visible()
 
 
 def test_a_key_that_follows_at_once_on_closing_the_help_counts(opened, prover_page):
     """Until the next frame the closed dialog has the focus still."""
     page = opened(prover_page, "#/proofs")
     page.page.keyboard.press("?")
+    expect(page.page.locator("dialog[open]")).to_have_count(1)
     focused = page.page.evaluate(
         """() => {
           document.querySelector("dialog").close();
@@ -208,15 +215,15 @@ def test_a_key_that_follows_at_once_on_closing_the_help_counts(opened, prover_pa
         }"""
     )
     assert focused, "the browser moves the focus at once: this test shows nothing"
-    page.page.wait_for_selector(".overview")
+    expect(page.page.locator(".overview")).to_be_visible()
 
 
 def test_mathematics_is_typeset(opened, judge_page):
     page = opened(judge_page, "#/proofs")
-    assert page.page.locator(".left .math .katex").count() > 3
+    expect(page.page.locator(".left .math .katex").nth(3)).to_be_attached()
     source = page.page.locator(".left .math").first.get_attribute("data-source")
-    assert page.page.locator(".left .math annotation").first.text_content() == source.strip("$")
-    assert page.page.locator(".left .math.source").count() == 0
+    expect(page.page.locator(".left .math annotation").first).to_have_text(source.strip("$"))
+    expect(page.page.locator(".left .math.source")).to_have_count(0)
 
 
 def test_leaderboard_differences_and_published_table(opened, mixed_page):
@@ -231,7 +238,7 @@ def test_leaderboard_differences_and_published_table(opened, mixed_page):
         assert (cells[asked["n"]], cells[asked["R"]]) == ("28", "4")
     assert "no difference shown" in page.text("section[aria-label=Leaderboard] details")
     board.get_by_role("button", name="Run").click()
-    assert board.locator("th[aria-sort]").inner_text().startswith("Run")
+    expect(board.locator("th[aria-sort]")).to_have_text(re.compile("^Run"))
     published = page.page.locator("section[aria-labelledby=published]")
     assert "not comparable" in published.inner_text()
     assert published.locator("tr.own").count() == 3
@@ -241,10 +248,10 @@ def test_leaderboard_differences_and_published_table(opened, mixed_page):
 
 def test_judges_of_the_same_proof_stand_together(opened, mixed_page):
     page = opened(mixed_page, "#/proofs?human=wrong")
-    assert page.page.locator(".judgments").count() == 2
-    assert page.page.locator(".rows li").first.locator(".strip").count() == 2
+    expect(page.page.locator(".judgments")).to_have_count(2)
+    expect(page.page.locator(".rows li").first.locator(".strip")).to_have_count(2)
     page.page.get_by_label("Run", exact=True).select_option("prover")
-    assert page.text(".hits").startswith("0 of")
+    expect(page.page.locator(".hits").first).to_have_text(re.compile("^0 of"))
 
 
 def test_libraries_lie_inert_until_they_are_wanted(opened, judge_page):
@@ -260,18 +267,20 @@ def test_libraries_lie_inert_until_they_are_wanted(opened, judge_page):
     assert page.page.evaluate("typeof Plot") == "object"
     page.until(lambda: page.page.evaluate("typeof katex") == "object")  # when nothing else is to be done
     page.until(lambda: page.page.locator("template").count() == 0)
-    assert "".join(path.get_attribute("d") for path in page.page.locator(".legend path").all())
+    drawn = page.page.locator(".legend path").all()
+    assert drawn
+    assert all(path.get_attribute("d") for path in drawn)
 
 
 def test_printing_needs_no_waiting(opened, judge_page):
     """Before printing everything is typeset and drawn at once, though nothing of it was in sight."""
     page = opened(judge_page, "#/proofs?show=split")
     page.page.evaluate("location.hash = '#/'")
-    page.page.wait_for_selector(".overview")
+    expect(page.page.locator(".overview")).to_be_visible()
     drawn = page.page.evaluate("dispatchEvent(new Event('beforeprint')), document.querySelectorAll('svg.plot').length")
     assert drawn >= 5
-    page.page.evaluate("location.hash = '#/proofs?show=split'")
-    page.page.wait_for_selector(".judgments")
+    page.go("#/proofs?show=split")
+    expect(page.page.locator(".judgments")).to_be_visible()
     page.page.evaluate("document.querySelectorAll('details').forEach((node) => { node.open = true })")
     page.settled()
     left = page.page.evaluate("dispatchEvent(new Event('beforeprint')), document.querySelectorAll('.untypeset').length")
@@ -282,7 +291,9 @@ def test_judges_that_name_other_steps_can_be_found(opened, judge_page):
     split = opened(judge_page, "#/proofs?show=split")
     differ = opened(judge_page, "#/proofs?show=differ")
     assert int(split.text(".hits").split()[0]) < int(differ.text(".hits").split()[0])
-    for row in differ.page.locator(".rows li").all():
+    rows = differ.page.locator(".rows li").all()
+    assert rows
+    for row in rows:
         marks = {mark for mark in row.locator(".strip .mark").all_inner_texts() if mark != "!"}
         assert len(marks) > 1
 
@@ -292,14 +303,14 @@ def test_an_imported_run_says_where_it_comes_from(opened, imported_page):
     assert "imported" in page.page.locator(".glance .chip").all_inner_texts()
     assert "from the published evaluator 0.1.0" in page.text("main .facts")
     page.page.get_by_role("link", name="prover-interrupted").click()
-    page.page.wait_for_selector(".callout.bad")
-    assert "finish it with the evaluator that made it, and import it again" in page.text(".callout.bad")
-    assert "no score yet" in page.text(".card")
+    said = page.page.locator(".callout.bad").first
+    expect(said).to_contain_text("finish it with the evaluator that made it, and import it again")
+    expect(page.page.locator(".card").first).to_contain_text("no score yet")
     proof = opened(imported_page, "#/proofs?human=wrong")
     assert "Human annotation".upper() in proof.text(".sheet.human").upper()
     judgment = proof.page.locator("details.judgment[open]").first
     judgment.get_by_role("button", name=re.compile("^Prompt: the judge")).click()
-    assert "<step0>" in judgment.locator("pre.raw").first.inner_text()
+    expect(judgment.locator("pre.raw").first).to_contain_text("<step0>")
 
 
 def test_counts_of_one_are_singular(opened, imported_page, judge_page):
@@ -346,7 +357,7 @@ def test_screenshots_and_nothing_wider_than_the_screen(opened, judge_page, name,
 def test_print_shows_the_whole_overview(opened, judge_page):
     page = opened(judge_page, color_scheme="dark")
     page.page.emulate_media(media="print")
-    assert page.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    expect(page.page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
     ARTEFACTS.mkdir(parents=True, exist_ok=True)
     page.page.pdf(path=ARTEFACTS / "overview.pdf")
 

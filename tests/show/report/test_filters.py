@@ -103,8 +103,7 @@ def test_filters_count_what_the_proofs_say(opened, runs, tmp_path, names):
         filters = [f"show={show}" for show in SHOWS]
         filters += [f"human={human}" for human in HUMANS] if "v" in names else []
         for wanted in filters:
-            page.page.evaluate(f"location.hash = '#/proofs?{wanted}{only}'")
-            page.settled()
+            page.go(f"#/proofs?{wanted}{only}")
             count = sum(wanted in passed for passed in everything)
             shown = page.text(".hits")
             assert shown.startswith(f"{count} of "), (wanted, chosen, shown, count)

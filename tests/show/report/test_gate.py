@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from proverbench.rehearse import RehearseServer
 from proverbench.show.report.html import render_page
@@ -83,15 +84,15 @@ def macros(depth: int) -> str:
 def test_what_would_kill_or_deceive_is_shown_as_source(opened, tmp_path, formula, why):
     page = opened(blank_page(tmp_path, [f"before {formula} after"]))
     source = page.page.locator(".math.source")
-    assert source.get_attribute("title") == f"Shown as source: {why}"
+    expect(source).to_have_attribute("title", f"Shown as source: {why}")
     assert source.text_content() == visible(formula)
 
 
 def test_what_is_harmless_is_typeset(opened, tmp_path):
     texts = [nested(8), "$\\sum_{\\mathclap{i<j}} x_{ij}$", "$a\\!b \\hspace{1em} c$", "$\\left(\\frac{1}{2}\\right)$"]
     page = opened(blank_page(tmp_path, texts)).page
-    assert page.locator(".math.source").count() == 0
-    assert page.locator(".katex-html").count() == len(texts)
+    expect(page.locator(".katex-html")).to_have_count(len(texts))
+    expect(page.locator(".math.source")).to_have_count(0)
 
 
 PAINTERS = [
@@ -105,10 +106,15 @@ PAINTERS = [
 
 
 def test_verdicts_look_the_same_beside_hostile_text(opened, tmp_path):
-    page = opened(blank_page(tmp_path, PAINTERS)).page
+    watched = opened(blank_page(tmp_path, PAINTERS))
+    page = watched.page
+    expect(page.locator(".prose .katex-html")).to_have_count(4)
+    page.evaluate("() => document.fonts.ready.then(() => true)")
+    watched.settled()
     verdicts = page.locator(".verdict")
     beside = [verdicts.nth(at).screenshot() for at in range(len(PAINTERS))]
     page.evaluate("() => document.querySelectorAll('.prose').forEach((node) => (node.style.visibility = 'hidden'))")
+    watched.settled()
     alone = [verdicts.nth(at).screenshot() for at in range(len(PAINTERS))]
     assert [at for at, (one, other) in enumerate(zip(beside, alone, strict=True)) if one != other] == []
 
@@ -121,6 +127,7 @@ def test_what_a_formula_hides_can_be_seen(opened, tmp_path):
         "$\\color{#ffffff00}s$",
     ]
     page = opened(blank_page(tmp_path, texts), color_scheme="light").page
+    expect(page.locator(".katex-html")).to_have_count(len(texts))
     colours = page.evaluate(
         "() => [...document.querySelectorAll('.katex-html *')]"
         ".filter((part) => !part.firstElementChild && part.textContent.trim())"
@@ -131,7 +138,7 @@ def test_what_a_formula_hides_can_be_seen(opened, tmp_path):
 
 def test_long_texts_are_laid_out_in_sections(opened, tmp_path):
     texts = ["$x$" * 350_000, "\u05d0b " * 80_000]
-    page = opened(blank_page(tmp_path, texts)).page  # which gives up after 10 seconds
+    page = opened(blank_page(tmp_path, texts)).page  # which is given up when it loops
     longest = page.evaluate(
         "() => Math.max(...[...document.querySelectorAll('.section')].map((node) => node.textContent.length))"
     )
@@ -153,7 +160,8 @@ def test_hidden_text_is_counted_where_it_is_read(opened, tmp_path):
     assert ended.code == 0, ended.err
     assert "4 characters in 1 proof can be read by a judge and not seen by a person" in ended.out + ended.err
     page = opened(make_page(tmp_path, tmp_path / "run"), "#/proofs")
-    assert "holds 4 characters that a judge reads and a person cannot see" in page.text(".big-strip")
-    assert "⟨U+E0061⟩⟨U+E0063×2⟩ it holds.⟨U+200B⟩" in page.text("#step-1")
+    said = page.page.locator(".big-strip").first
+    expect(said).to_contain_text("holds 4 characters that a judge reads and a person cannot see")
+    expect(page.page.locator("#step-1")).to_contain_text("⟨U+E0061⟩⟨U+E0063×2⟩ it holds.⟨U+200B⟩")
     shown = run_process("inspect", tmp_path / "run", "0", cwd=tmp_path)
     assert "4 characters that a person cannot see" in shown.out

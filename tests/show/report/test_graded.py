@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from proverbench.metrics.arrays import UNLOCATED
 from proverbench.rehearse import ModelReply, RehearseServer
@@ -78,6 +79,10 @@ def test_the_index_has_acceptance_and_grade_of_each_judgment(runs):
     plots = run["splits"]["all"]["plots"]
     assert "confusion" not in plots
     assert {row["on"] for row in plots["agreement"] + plots["human_agreement"]} == {"accept"}
+    assert plots["grades"]["judge_max"] == plots["grades"]["people_max"] == 7
+    assert sum(row["count"] for row in plots["grades"]["distribution"]) == 7 + len(HUMAN)
+    assert "first_error_step_accuracy" not in run["splits"]["all"]["metrics"]
+    assert not any("step" in warning for warning in run["warnings"])
     assert head["reasons"]["missing:points"]
 
 
@@ -114,23 +119,59 @@ def test_the_page_counts_by_acceptance_and_shows_grades(opened, runs, tmp_path, 
     assert "differ in verdict or step" not in shows
     assert "Where the first error is" not in shows
     run, key = (name, "v1") if name == "v" else (name, "p1%2F0")
-    page.page.evaluate(f"location.hash = '#/proof/{run}/{key}'")
-    page.settled()
+    page.go(f"#/proof/{run}/{key}")
     strip = page.page.locator(".big-strip")
-    assert [mark.inner_text() for mark in strip.locator(".mark").all()] == ["6", "3"]
-    assert "1 of 2 accept, 1 reject" in strip.inner_text()
+    expect(strip.locator(".mark")).to_have_text(["6", "3"])
+    expect(strip).to_contain_text("1 of 2 accept, 1 reject")
     judgments = page.page.locator(".judgments")
-    assert "Judgment 0 accepts, grade 6" in judgments.inner_text()
-    assert "Judgment 1 rejects, grade 3" in judgments.inner_text()
-    assert "step -3" not in judgments.inner_text()
+    expect(judgments).to_contain_text("Judgment 0 accepts, grade 6")
+    expect(judgments).to_contain_text("Judgment 1 rejects, grade 3")
+    expect(judgments).not_to_contain_text("step -3")
     choices = page.page.locator("form.filters select").first.inner_text()
     assert "Judgments differ in grade" in choices
     assert "or step" not in choices
     if name == "v":
         assert "6 of 7 points" in page.text(".human")
-        page.page.evaluate("location.hash = '#/proofs?human=false-reject'")
-        page.settled()
-        assert page.text(".hits").startswith("2 of 4")
+        page.go("#/proofs?human=false-reject")
+        expect(page.page.locator(".hits").first).to_have_text(re.compile("^2 of 4"))
+
+
+def _numbers(page, title: str) -> list[list[str]]:
+    """The table of a chart's numbers."""
+    figure = page.page.locator("figure.chart", has=page.page.get_by_role("heading", name=title))
+    figure.locator("details.numbers summary").click()
+    rows = figure.locator("details.numbers tbody tr")
+    rows.first.wait_for()
+    return [row.locator("th, td").all_inner_texts() for row in rows.all()]
+
+
+def test_grades_are_plotted_with_their_numbers(opened, runs, tmp_path):
+    page = opened(make_page(tmp_path, runs / "v"))
+    shown = page.page.locator("#plots-section")
+    # Grades 7 7 6 3 3 2 0, of which 7 7 6 accept.
+    assert "42.9 % of the judge's grades accept, from 6 of 7 on" in shown.inner_text()
+    assert _numbers(page, "Which grades are given")[-2:] == [
+        ["people", "0.8571", "1", "0.2500"],
+        ["people", "1", "2", "0.5000"],
+    ]
+    # Means 7, 4.5, 2.5 and 0 against 7, 6, 2 and 7.
+    assert "of 4 proofs the judge grades 2 lower than people, 1 the same, 1 higher" in shown.inner_text()
+    against = _numbers(page, "The judge's grade against people's")
+    assert against == [["2", "2.500", "1"], ["6", "4.500", "1"], ["7", "0", "1"], ["7", "7", "1"]]
+    # Where it gives 7 people give 7, twice; 3: once 6 and once 2.
+    assert "where the judge gives 3, people give 4 on average (2 judgments)" in shown.inner_text()
+    worth = _numbers(page, "Calibration")
+    assert [(row[0], row[1], row[-1]) for row in worth] == [
+        ("0", "7", "1"), ("2", "2", "1"), ("3", "4", "2"), ("6", "6", "1"), ("7", "7", "2"),
+    ]  # fmt: skip
+    assert shown.locator("figure.chart svg[role=img]").count() >= 3
+
+
+def test_grades_without_people_have_their_spread_alone(opened, runs, tmp_path):
+    page = opened(make_page(tmp_path, runs / "p"))
+    titles = page.page.locator("#plots-section h3").all_inner_texts()
+    assert "Which grades are given" in titles
+    assert not any("people" in title or "Calibration" in title for title in titles)
 
 
 def test_no_figure_but_a_share_is_in_percent(command, opened, runs, tmp_path):
@@ -170,5 +211,5 @@ def test_the_page_shows_units_and_the_direction_of_a_bias(opened, runs, tmp_path
         assert "%" not in rows[name]
         assert re.match(r"−?[01]\.\d{3}( \[|$)", rows[name].split("\n")[0])
     page.page.locator("tr", has_text="bias_valid").locator("button.explain").click()
-    said = page.page.locator("dialog.explanation[open]").inner_text()
-    assert "0 is best; a plain number, from −1 to 1." in said
+    said = page.page.locator("dialog.explanation[open]")
+    expect(said).to_contain_text("0 is best; a plain number, from −1 to 1.")

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.show.report.test_gate import blank_page
 
@@ -87,12 +88,13 @@ def test_labels_references_and_definitions_hold_for_a_whole_proof(opened, tmp_pa
       PB.settle(500); document.documentElement.dataset.ready = "yes"; })();"""
     page = opened(blank_page(tmp_path, texts, script))
     prose = page.page.locator(".prose")
-    assert prose.nth(0).locator(".mathbb").all_inner_texts() == ["R"]
+    expect(prose.nth(0).locator(".mathbb")).to_have_text(["R"])
+    expect(prose.nth(1).locator(".math.display .katex-html")).to_have_count(2)
     numbers = [
         re.findall(r"\(\d\)", text) for text in prose.nth(1).locator(".math.display .katex-html").all_inner_texts()
     ]
     assert numbers == [["(1)"], ["(2)"]]
-    assert "By (1) and 2" in prose.nth(2).inner_text()
+    expect(prose.nth(2)).to_contain_text("By (1) and 2", use_inner_text=True)
     assert "\\eqref{none}" in prose.nth(2).inner_text()
     assert prose.nth(3).locator(".math.source").count() == 0
     assert "a hidden message" in prose.nth(4).inner_text()
@@ -117,7 +119,7 @@ HOSTILE = [
 
 
 def test_hostile_texts_are_inert_and_quick(opened, tmp_path):
-    prose = shown(opened, tmp_path, *HOSTILE)  # which gives up after 10 seconds, and fails of any dialog or request
+    prose = shown(opened, tmp_path, *HOSTILE)  # which is given up when it loops, and fails of any dialog or request
     page = prose.page
     assert page.locator("main :is(script, style, img, svg svg, form, input, a, link, iframe)").count() == 0
     ours = page.evaluate(

@@ -2,7 +2,9 @@
 
 import re
 
-from tests.show.report.conftest import ARTEFACTS
+from playwright.sync_api import expect
+
+from tests.browser import ARTEFACTS
 
 
 def test_three_sentences_say_what_the_numbers_say(opened, prover_page, judge_page):
@@ -23,6 +25,8 @@ def test_three_sentences_say_what_the_numbers_say(opened, prover_page, judge_pag
 def test_no_word_points_to_a_file_that_the_reader_lacks(opened, judge_page):
     page = opened(judge_page)
     page.page.keyboard.press("?")
+    expect(page.page.locator("header dialog[open]")).to_be_visible()
+    page.settled()
     assert "docs/" not in page.page.locator("body").inner_text()
 
 
@@ -31,18 +35,20 @@ def test_words_are_explained_by_keyboard_and_touch(opened, judge_page):
     button = page.page.locator(".card .explain").first
     button.tap()
     dialog = page.page.locator("dialog.explanation[open]")
-    assert "Harmonic mean of TPR and TNR" in dialog.inner_text()
-    assert "rough_bal_f1" in dialog.inner_text()
+    expect(dialog).to_contain_text("Harmonic mean of TPR and TNR")
+    expect(dialog).to_contain_text("rough_bal_f1")
     page.page.keyboard.press("Escape")
-    assert dialog.count() == 0
+    expect(dialog).to_have_count(0)
     button.focus()
     page.page.keyboard.press("Enter")
-    assert dialog.is_visible()
+    expect(dialog).to_be_visible()
     page.page.get_by_role("button", name="Close").last.tap()
+    expect(dialog).to_have_count(0)
     page.page.keyboard.press("?")
-    glossary = page.page.locator("header dialog").inner_text()
+    glossary = page.page.locator("header dialog")
+    expect(glossary).to_be_visible()
     for word in ("Neutralised", "EXACT_MATCH", "bad_index", "First error", "95 % interval"):
-        assert word in glossary
+        expect(glossary).to_contain_text(word)
 
 
 def test_reasons_and_levels_are_explained_in_place(opened, judge_page):
@@ -50,7 +56,7 @@ def test_reasons_and_levels_are_explained_in_place(opened, judge_page):
     page.page.keyboard.press("e")
     invalid = page.page.locator(".judgment.invalid .body").first
     invalid.locator(".explain").first.click()
-    assert len(page.page.locator("dialog.explanation[open] p").first.inner_text()) > 20
+    expect(page.page.locator("dialog.explanation[open] p").first).to_have_text(re.compile(r"^.{20}", re.DOTALL))
 
 
 def test_the_numbers_of_a_chart_are_a_table_for_everybody(opened, prover_page):
@@ -59,8 +65,8 @@ def test_the_numbers_of_a_chart_are_a_table_for_everybody(opened, prover_page):
     figure.get_by_text("The numbers as a table").focus()
     page.page.keyboard.press("Enter")
     rows = figure.locator(".numbers tbody tr")
-    assert rows.count() == 8
-    assert figure.locator(".numbers thead th").all_inner_texts() == ["run", "r", "value", "low", "high"]
+    expect(rows).to_have_count(8)
+    expect(figure.locator(".numbers thead th")).to_have_text(["run", "r", "value", "low", "high"])
 
 
 def test_colours_of_many_systems_differ(opened, prover_page):
@@ -80,6 +86,6 @@ def test_print(opened, prover_page):
     page.page.emulate_media(media="print")
     ARTEFACTS.mkdir(parents=True, exist_ok=True)
     page.page.pdf(path=ARTEFACTS / "print.pdf")
-    assert page.page.locator(".explain").first.is_hidden()
-    assert page.page.locator(".numbers").first.is_hidden()
-    assert page.page.locator("svg.plot").first.is_visible()
+    expect(page.page.locator(".explain").first).to_be_hidden()
+    expect(page.page.locator(".numbers").first).to_be_hidden()
+    expect(page.page.locator("svg.plot").first).to_be_visible()

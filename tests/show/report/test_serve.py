@@ -13,8 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from proverbench.show.report.serve import Followed, make_server
+from tests.browser import PATIENCE_S
 from tests.show.report.conftest import DATA
 from tests.support import run_process, write_calls
 
@@ -96,9 +98,12 @@ def test_the_page_follows_a_run_that_is_still_going(opened, tmp_path):
         assert page.text(".chip.bad") == "UNFINISHED"
         assert "follows the run" in page.text(".callout.bad")
         write_calls(run, lines)
-        page.until(lambda: page.page.locator(".chip.good").count() == 1)
+        expect(page.page.locator(".chip.good")).to_have_count(1)
         page.page.get_by_role("link", name="Proofs", exact=True).click()
-        page.page.wait_for_selector(".judgments")
+        expect(page.page.locator(".judgments")).to_be_visible()
+        page.leave()
+    # A look at the run while it was being written over finds it broken, once; the page tries again.
+    page.faults[:] = [fault for fault in page.faults if "503" not in fault]
 
 
 def descriptors() -> int:
@@ -122,7 +127,7 @@ def test_a_run_that_is_damaged_or_gone_is_told_until_it_is_whole_again(tmp_path)
 
         def wait_for(code: int, words: str = "") -> str:
             """It looks at a run again only once a while has passed."""
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + PATIENCE_S
             while (found := answer())[0] != code or words not in found[1]:
                 assert time.monotonic() < deadline, found
             return found[1]
@@ -159,7 +164,7 @@ def test_ctrl_c_ends_it_in_peace():
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline().startswith("http://127.0.0.1:")
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE_S) == 0
         assert process.stderr.read() == ""
 
 

@@ -1,5 +1,7 @@
 """The page of a study, in a real browser: the matrix, panels, and judges beside each other."""
 
+from playwright.sync_api import expect
+
 from proverbench.metrics.shown import shown_interval
 from proverbench.run.study import expanded
 from proverbench.show.report.build import open_runs
@@ -16,7 +18,7 @@ def test_the_matrix_shows_every_score_and_leads_to_its_run(opened, tmp_path):
         write_report(report, tmp_path / "r.html")
     page = opened(tmp_path / "r.html").page
     section = page.locator("section.study")
-    section.wait_for()
+    expect(section).to_be_visible()
     text = section.inner_text()
     for row in study_tables(STUDY)["runs"]:
         cell = section.locator(f'a[href="#/run/{row["policy"]}--{row["judge"]}"]')
@@ -27,7 +29,7 @@ def test_the_matrix_shows_every_score_and_leads_to_its_run(opened, tmp_path):
     for said in ("more than half", "all judges", "not by"):
         assert said in text
     section.locator('a[href="#/run/cool--wild"]').click()
-    page.wait_for_function("document.querySelector('#glance').innerText.includes('cool--wild')")
+    expect(page.locator("#glance")).to_contain_text("cool--wild")
 
 
 def test_the_head_repeats_no_paths():

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from proverbench.show.report.build import open_runs
 from proverbench.show.report.html import asset, content_policy, page_file, render_page
@@ -37,17 +38,18 @@ def test_a_report_that_is_too_large_becomes_a_folder_with_an_index(tmp_path, mon
     assert page.page.locator(".card").count() > 3
     page.page.get_by_role("link", name="Proofs", exact=True).click()
     page.page.wait_for_url(re.compile(r"/part-001\.html#"))
+    expect(page.page.locator(".judgments")).to_have_count(1)
     page.settled()
-    assert page.page.locator(".judgments").count() == 1
     last = page.page.locator(".rows li").last
     name = last.locator(".name").inner_text()
     page.page.evaluate("(to) => { location.hash = to; }", last.locator("a").get_attribute("href"))
     page.page.wait_for_url(re.compile(r"/part-00[2-9]\.html#"))
-    page.until(lambda: page.text(".proof-heading h2") == name)
-    assert page.text(".hits").endswith("of 28 proofs")
-    assert "whole texts only in the part that is open" in page.text(".filters .where")
+    expect(page.page.locator(".proof-heading h2")).to_have_text(name)
+    hits = page.page.locator(".hits")
+    expect(hits).to_have_text(re.compile("of 28 proofs$"))
+    expect(page.page.locator(".filters .where")).to_contain_text("whole texts only in the part that is open")
     page.page.get_by_label("Search in").fill("Sylow")
-    page.until(lambda: page.text(".hits").endswith("(whole texts: of this part only)"))
+    expect(hits).to_have_text(re.compile(r"\(whole texts: of this part only\)$"))
 
 
 def test_command_writes_page_and_markdown(command, tmp_path):

@@ -65,7 +65,7 @@
   function marksOf(marks, compact = false, grades = []) {
     if (compact && marks.length > 10) {
       const counts2 = counted(marks);
-      return Object.entries({ accept: "✓", reject: "✗", invalid: "!", missing: "·" }).filter(([name]) => counts2[name]).map(([name, shown]) => h("span", { class: `tally ${name}` }, `${shown}${counts2[name]}`));
+      return Object.entries({ accept: "✓", reject: "✗", invalid: "!", missing: "·" }).filter(([name]) => counts2[name]).map(([name, shown2]) => h("span", { class: `tally ${name}` }, `${shown2}${counts2[name]}`));
     }
     return marks.map((mark, at) => h("span", { class: `mark ${kind(mark)}` }, sign(mark, grades[at] ?? null)));
   }
@@ -334,10 +334,10 @@
   function drawRows() {
     if (!reader) return;
     const { scroller, rows, nodes } = parts;
-    const { shown, current } = reader;
+    const { shown: shown2, current } = reader;
     const from = Math.max(0, Math.floor(scroller.scrollTop / ROW) - SPARE);
-    const to = Math.min(shown.length, Math.ceil((scroller.scrollTop + (scroller.clientHeight || 600)) / ROW) + SPARE);
-    rows.style.height = `${shown.length * ROW}px`;
+    const to = Math.min(shown2.length, Math.ceil((scroller.scrollTop + (scroller.clientHeight || 600)) / ROW) + SPARE);
+    rows.style.height = `${shown2.length * ROW}px`;
     for (const [at, node] of nodes) {
       if (at >= from && at < to) continue;
       node.remove();
@@ -345,10 +345,10 @@
     }
     let next = null;
     for (let at = to - 1; at >= from; at -= 1) {
-      const node = nodes.get(at) ?? rows.insertBefore(row(shown[at], at, shown.length), next);
+      const node = nodes.get(at) ?? rows.insertBefore(row(shown2[at], at, shown2.length), next);
       nodes.set(at, node);
       const link2 = node.firstElementChild;
-      if (shown[at] === current) link2.setAttribute("aria-current", "true");
+      if (shown2[at] === current) link2.setAttribute("aria-current", "true");
       else link2.removeAttribute("aria-current");
       next = node;
     }
@@ -527,7 +527,7 @@
   // report/download.ts
   async function download(labelling, store2) {
     const lines = [];
-    for (const drawn of labelling.drawn) lines.push(JSON.stringify(await rowOf(labelling, store2, drawn)));
+    for (const drawn2 of labelling.drawn) lines.push(JSON.stringify(await rowOf(labelling, store2, drawn2)));
     const name = `${head.runs[labelling.run].name}-labels-${store2.annotator || "page"}`.replace(/[^\w.-]+/g, "-");
     const url = URL.createObjectURL(new Blob([`${lines.join("\n")}
 `], { type: "application/x-ndjson" }));
@@ -968,8 +968,8 @@
   }
   function stepView(item, content, index, flags) {
     const human = flags.filter((flag) => flag.by === "human");
-    const judges = flags.filter((flag) => flag.by === "judge");
-    const marked = [flags.length && "flagged", human.length && "by-human", judges.length && "by-judge"];
+    const judges2 = flags.filter((flag) => flag.by === "judge");
+    const marked = [flags.length && "flagged", human.length && "by-human", judges2.length && "by-judge"];
     const link2 = (flag, at) => [
       at ? ", " : "",
       h("a", { href: address(item, flag.run, flag.repeat) }, flag.label)
@@ -986,7 +986,7 @@
           "p",
           { class: "flags" },
           human.map((flag) => h("span", { class: "flag human" }, flag.label)),
-          judges.length ? h("span", { class: "flag reject" }, "first wrong step for ", judges.map(link2)) : null
+          judges2.length ? h("span", { class: "flag reject" }, "first wrong step for ", judges2.map(link2)) : null
         ) : null
       )
     );
@@ -1011,7 +1011,7 @@
       remark ? [h("h4", null, "Remark"), prose(remark)] : null
     );
   }
-  function runView(item, [runNumber, why, marks, grades], shown) {
+  function runView(item, [runNumber, why, marks, grades], shown2) {
     const run = head.runs[runNumber];
     return h(
       "section",
@@ -1021,13 +1021,13 @@
         "p",
         { class: "callout bad" },
         why === "pending" ? "The policy has not answered yet." : ["No valid proof, so nothing was judged and it scores 0: ", reasonView(why)]
-      ) : bigStrip(item, runNumber, marks, shown, grades),
-      (shown?.judgments ?? []).map(
-        (judgment) => judgmentView(item, runNumber, judgment, shown?.prompt ?? null, marks, grades)
+      ) : bigStrip(item, runNumber, marks, shown2, grades),
+      (shown2?.judgments ?? []).map(
+        (judgment) => judgmentView(item, runNumber, judgment, shown2?.prompt ?? null, marks, grades)
       )
     );
   }
-  function bigStrip(item, run, marks, shown, grades = []) {
+  function bigStrip(item, run, marks, shown2, grades = []) {
     const link2 = (mark, repeat) => {
       const grade = grades[repeat] ?? null;
       const says = `Judgment ${repeat} ${words(mark, grade)}`;
@@ -1039,12 +1039,12 @@
       { class: "big-strip" },
       marks.map(link2),
       h("span", { class: "small" }, tally(marks)),
-      shown?.neutralised ? h(
+      shown2?.neutralised ? h(
         "p",
         { class: "small" },
-        `${plural(shown.neutralised, "tag")} in the texts neutralised for the judge; you see the original.`
+        `${plural(shown2.neutralised, "tag")} in the texts neutralised for the judge; you see the original.`
       ) : null,
-      shown?.unseen ? h("p", { class: "callout warn" }, hidden("The proof", shown.unseen)) : null
+      shown2?.unseen ? h("p", { class: "callout warn" }, hidden("The proof", shown2.unseen)) : null
     );
   }
   var hidden = (what, unseen2) => `${what} holds ${plural(unseen2, "character")} that a judge reads and a person cannot see; here they are spelled out.`;
@@ -1088,7 +1088,7 @@
       main2.replaceChildren(askName(() => store = null));
       return;
     }
-    const at = key === void 0 ? nextOpen(labelling, store) : labelling.drawn.findIndex(([drawn]) => drawn === key);
+    const at = key === void 0 ? nextOpen(labelling, store) : labelling.drawn.findIndex(([drawn2]) => drawn2 === key);
     if (at < 0) {
       main2.replaceChildren(h("p", { class: "callout bad" }, `The draw has no proof ${key ?? ""}.`));
       return;
@@ -1245,18 +1245,18 @@
     return !state.labelled || other || on.comment.value !== state.annotation.reviewer_comment;
   }
   function progressView({ store: kept, labelling }) {
-    const { labelled, undecided, drawn, width, expected } = kept.progress;
-    const points2 = (share) => `± ${(50 * share).toFixed(0)} points`;
-    const gain = expected === null || expected === void 0 ? "" : ` The corrected score will be known to about ${points2(expected)} with all labels${width && labelled + undecided < drawn ? `, ${points2(width)} now` : ""}.`;
+    const { labelled, undecided, drawn: drawn2, width, expected } = kept.progress;
+    const points3 = (share) => `± ${(50 * share).toFixed(0)} points`;
+    const gain = expected === null || expected === void 0 ? "" : ` The corrected score will be known to about ${points3(expected)} with all labels${width && labelled + undecided < drawn2 ? `, ${points3(width)} now` : ""}.`;
     const notKept = labelling.served ? "" : unsaved ? ` ${plural(unsaved, "label")} not downloaded yet.` : "";
     return h(
       "div",
       { class: "progress" },
-      h("progress", { max: drawn, value: labelled + undecided, "aria-label": "Labelled" }),
+      h("progress", { max: drawn2, value: labelled + undecided, "aria-label": "Labelled" }),
       h(
         "p",
         { class: "small" },
-        `${labelled} of ${drawn} labelled${undecided ? `, ${undecided} undecided` : ""}.${gain}${notKept}`
+        `${labelled} of ${drawn2} labelled${undecided ? `, ${undecided} undecided` : ""}.${gain}${notKept}`
       )
     );
   }
@@ -1334,8 +1334,8 @@
     if (!desk) return;
     const { labelling, store: kept, at } = desk;
     const next = by === "open" ? nextOpen(labelling, kept, at) : at + by;
-    const drawn = labelling.drawn[next];
-    if (drawn && next !== at) location.hash = `#/label/${encodeURIComponent(drawn[0])}`;
+    const drawn2 = labelling.drawn[next];
+    if (drawn2 && next !== at) location.hash = `#/label/${encodeURIComponent(drawn2[0])}`;
     else announce(by === "open" ? "Every proof of the draw is labelled" : "There is no proof further on");
   }
   function onLabelKey(event) {
@@ -1389,8 +1389,8 @@
   }
   function bare(name, value) {
     const unit = metric(name)?.unit ?? "share";
-    const shown = unit === "share" ? (100 * value).toFixed(1) : value.toFixed(unit === "points" ? 2 : 3);
-    return shown.replace("-", "−");
+    const shown2 = unit === "share" ? (100 * value).toFixed(1) : value.toFixed(unit === "points" ? 2 : 3);
+    return shown2.replace("-", "−");
   }
   function figure(name, value) {
     if (value === null || value === void 0) return "–";
@@ -1883,13 +1883,13 @@
             h("b", null, `Not compared: ${comparison.runs.join(", ")}. `),
             visible(comparison.reason)
           );
-        const shown = differences(comparison);
+        const shown2 = differences(comparison);
         const warnings = comparison.warnings.length ? h(
           "ul",
           { class: "small" },
           comparison.warnings.map((warning) => h("li", null, visible(warning)))
         ) : null;
-        return [shown, warnings];
+        return [shown2, warnings];
       })
     );
   }
@@ -1990,6 +1990,51 @@
     return [Math.max(0, Math.floor(from * 20) / 20), Math.min(1, Math.ceil(to * 20) / 20)];
   }
   var asRows = (rows) => rows.map(({ series: _, ...row2 }) => row2);
+
+  // plan/charts.ts
+  var samplesOf = (rows) => [...new Set(rows.map((row2) => row2.samples))];
+  var seriesOf = (rows) => {
+    const order = samplesOf(rows);
+    return (row2) => order.indexOf(row2.samples);
+  };
+  var legendOf2 = (rows) => samplesOf(rows).map((samples, series) => ({ label: plural(samples, "sample"), series }));
+  var points2 = (row2) => 50 * row2.width;
+  var reach = (row2) => `${percent(row2.low)} to ${percent(row2.high)}`;
+  function costOf2(cost, unit) {
+    if (unit === "USD") return `$${number(cost.toFixed(2))}`;
+    return `${number(Math.round(cost))} ${unit ?? "calls"}`;
+  }
+  function curvesOf(rows, x, y, title) {
+    const series = seriesOf(rows);
+    const stroke = (row2) => colour(series(row2));
+    return [
+      Plot.line(rows, { x, y, z: "samples", stroke, strokeWidth: 2 }),
+      Plot.dot(rows, tip({ x, y, fill: stroke, symbol: (row2) => symbol(series(row2)), r: 3, title }))
+    ];
+  }
+  var problemsAxis = { x: { type: "log", label: "problems", tickFormat: "d", ticks: 6, grid: false } };
+  var pointsAxis = { y: { label: "± points", grid: true, zero: true } };
+  var about = (row2, unit) => `${plural(row2.problems, "problem")} × ${plural(row2.samples, "sample")}: ±${points2(row2).toFixed(1)} points
+${reach(row2)}
+${costOf2(row2.cost, unit)}`;
+  function runPlot(name, { problems, samples, unit, rows }) {
+    const all = Math.max(...rows.map((row2) => row2.problems));
+    const last = (count2) => rows.find((row2) => row2.problems === all && row2.samples === count2);
+    const more = last(1) ? ` With ${number(all)} problems and one sample of each ±${points2(last(1)).toFixed(1)}.` : "";
+    const says = `${name} has ${plural(problems, "problem")} × ${plural(samples, "sample")} (the line). Half the width of the 95 % interval to expect with more or fewer.${more} proverbench plan answers more, and by cost.`;
+    const here = () => Plot.ruleX([problems], { stroke: "currentColor", strokeDasharray: "3 4" });
+    return chart({
+      title: "What more problems or samples would buy",
+      says,
+      rows,
+      legend: legendOf2(rows),
+      draw: (width) => base(width, {
+        ...problemsAxis,
+        ...pointsAxis,
+        marks: [here(), ...curvesOf(rows, "problems", points2, (row2) => about(row2, unit))]
+      })
+    });
+  }
 
   // report/breakdowns.ts
   var FACTORS = {
@@ -2139,7 +2184,7 @@ ${share}`;
     const named = (between2, found3 = []) => found3.map((row2) => ({ ...row2, between: between2 }));
     const rows = [...named("between repeats", data.agreement), ...named("with people", data.human_agreement)];
     if (!rows.length) return null;
-    const about = "1 is full agreement; 0, for kappa and alpha, is chance. Invalid judgments are left out.";
+    const about2 = "1 is full agreement; 0, for kappa and alpha, is chance. Invalid judgments are left out.";
     const numbers = () => rows.map(({ measure, between: between2, on, value, interval, n, left_out }) => {
       return { measure, between: between2, on, value, low: interval?.low ?? null, high: interval?.high ?? null, n, left_out };
     });
@@ -2148,7 +2193,7 @@ ${share}`;
       { class: "chart whole" },
       h("figcaption", null, h("h3", null, "How far judgments agree")),
       table({
-        caption: [about, ...footnotes(rows.map((row2) => row2.interval))].join(" "),
+        caption: [about2, ...footnotes(rows.map((row2) => row2.interval))].join(" "),
         columns: [
           { key: "measure", label: "Measure", show: (row2) => MEASURES[row2.measure] ?? row2.measure },
           { key: "between", label: "Agreement" },
@@ -2252,7 +2297,7 @@ ${ends(row2)}`)
     const rows = byRepeats(usable, usable[0].run.task);
     if (!rows.length) return null;
     const money = unit === "USD";
-    const shown = (cost) => money ? `$${cost.toPrecision(3)}` : `${number(Math.round(cost))} tokens`;
+    const shown2 = (cost) => money ? `$${cost.toPrecision(3)}` : `${number(Math.round(cost))} tokens`;
     const ofSeries = (row2) => colour(row2.series);
     return chart({
       title: "Cost against score",
@@ -2273,7 +2318,7 @@ ${ends(row2)}`)
           Plot.ruleX(rows, { x: "cost", y1: "low", y2: "high", stroke: ofSeries, strokeOpacity: 0.55 }),
           dots(rows, "cost", (row2) => `${row2.run}
 r = ${row2.r}: ${percent(row2.value)}
-${shown(row2.cost)}`),
+${shown2(row2.cost)}`),
           Plot.text(
             rows,
             Plot.selectLast({
@@ -2289,6 +2334,172 @@ ${shown(row2.cost)}`),
       })
     });
   }
+
+  // report/grades.ts
+  var JUDGE2 = 0;
+  var PEOPLE = 1;
+  var LARGEST_DOT = 14;
+  var ROUNDING = 1e-6;
+  var MOST_TICKS = 11;
+  var judges = ({ judge_max }) => ({ of: "the judge's grade", max: judge_max });
+  var peoples = ({ people_max }) => ({ of: "people's grade", max: people_max });
+  var short = (value) => String(Number(value.toFixed(2)));
+  var shown = (grade, { max }) => max === null ? percent(grade) : short(max * grade);
+  var drawn = (grade, { max }) => Number((grade * (max ?? 1)).toFixed(6));
+  function axis(scale, label2 = scale.of) {
+    if (scale.max === null) return shares({ label: `${label2}, % of the scale` });
+    const whole = scale.max + 1 <= MOST_TICKS && Number.isInteger(scale.max);
+    const ticks = whole ? Array.from({ length: scale.max + 1 }, (_, at) => at) : void 0;
+    return { domain: [0, scale.max], label: `${label2}, of ${short(scale.max)}`, grid: true, ticks, tickFormat: short };
+  }
+  function gradePlots(run, { grades }) {
+    return grades ? [distributionPlot(run, grades), agreementPlot(run, grades), calibrationPlot(run, grades)] : [];
+  }
+  function distributionPlot(run, grades) {
+    const rows = grades.distribution;
+    const byPeople = rows.some(({ whose }) => whose === "people");
+    const same = !byPeople || grades.judge_max === grades.people_max;
+    const scale = { of: byPeople ? "grade" : "the judge's grade", max: same ? grades.judge_max : null };
+    const accepted = rows.filter(({ whose, grade }) => whose === "judge" && grade > acceptedFrom(grades) - ROUNDING);
+    const share = accepted.reduce((sum, row2) => sum + row2.share, 0);
+    const from = `${short(grades.accept_from)} of ${short(grades.judge_max)}`;
+    const legend = [{ label: "judge, of its valid judgments", series: JUDGE2 }];
+    if (byPeople) legend.push({ label: "people, of the proofs they graded", series: PEOPLE });
+    return chart({
+      title: "Which grades are given",
+      says: `${run.name}: ${percent(share)} of the judge's grades accept, from ${from} on (dashed).`,
+      rows,
+      legend,
+      draw: (width) => base(width, {
+        x: axis(scale),
+        y: shares({ label: "share, %", domain: [0, Math.max(0.1, ...rows.map((row2) => row2.share))] }),
+        marks: [
+          Plot.ruleX([drawn(acceptedFrom(grades), scale)], { stroke: "var(--ink)", strokeDasharray: "3 3" }),
+          ...stalks(rows, scale, byPeople)
+        ]
+      })
+    });
+  }
+  var acceptedFrom = (grades) => grades.accept_from / grades.judge_max;
+  function stalks(rows, scale, byPeople) {
+    const title = ({ whose, grade, count: count2, share }) => `${whose === "judge" ? "the judge" : "people"}: grade ${shown(grade, scale)}
+${plural(count2, whose === "judge" ? "judgment" : "proof")} (${percent(share)})`;
+    return [JUDGE2, PEOPLE].flatMap((series) => {
+      const theirs = rows.filter(({ whose }) => whose === (series === JUDGE2 ? "judge" : "people"));
+      const at = {
+        x: (row2) => drawn(row2.grade, scale),
+        dx: byPeople ? 8 * series - 4 : 0
+      };
+      return [
+        Plot.ruleX(theirs, { ...at, y: "share", stroke: colour(series), strokeWidth: 4, strokeOpacity: 0.55 }),
+        Plot.dot(theirs, tip({ ...at, y: "share", fill: colour(series), symbol: symbol(series), r: 4.5, title }))
+      ];
+    });
+  }
+  function agreementPlot(run, grades) {
+    const rows = grades.against_people;
+    if (!rows.length) return null;
+    const [x, y] = [peoples(grades), judges(grades)];
+    const most = Math.max(...rows.map((row2) => row2.proofs));
+    const count2 = (keep2) => rows.filter(keep2).reduce((sum, row2) => sum + row2.proofs, 0);
+    const [stricter, same, milder] = [
+      count2((row2) => row2.judge < row2.people - ROUNDING),
+      count2((row2) => Math.abs(row2.judge - row2.people) <= ROUNDING),
+      count2((row2) => row2.judge > row2.people + ROUNDING)
+    ];
+    const title = ({ people, judge, proofs }) => `${plural(proofs, "proof")}
+people ${shown(people, x)}, judge ${shown(judge, y)} on average`;
+    return chart({
+      title: "The judge's grade against people's",
+      says: `${run.name}: of ${plural(stricter + same + milder, "proof")} the judge grades ${stricter} lower than people, ${same} the same, ${milder} higher. Larger points are more proofs; on the line both agree.`,
+      rows: rows.map(({ people, judge, proofs }) => ({
+        people: drawn(people, x),
+        judge: drawn(judge, y),
+        proofs
+      })),
+      draw: (width) => base(width, {
+        height: Math.min(width, 420),
+        x: axis(x),
+        y: axis(y, "the judge's mean grade"),
+        marks: [
+          diagonal(x, y),
+          Plot.dot(
+            rows,
+            tip({
+              x: (row2) => drawn(row2.people, x),
+              y: (row2) => drawn(row2.judge, y),
+              r: (row2) => Math.max(4, LARGEST_DOT * Math.sqrt(row2.proofs / most)),
+              fill: colour(JUDGE2),
+              fillOpacity: 0.45,
+              stroke: colour(JUDGE2),
+              title
+            })
+          )
+        ],
+        r: { type: "identity" }
+      })
+    });
+  }
+  function calibrationPlot(run, grades) {
+    if (!grades.calibration.length) return null;
+    const [x, y] = [judges(grades), peoples(grades)];
+    const rows = grades.calibration.map(({ judge, people, interval, judgments }) => {
+      const [low2, high2] = range(interval) ?? [null, null];
+      return { judge, people, low: low2, high: high2, judgments };
+    });
+    const commonest = rows.reduce((most, row2) => row2.judgments > most.judgments ? row2 : most);
+    const notes2 = footnotes(grades.calibration.map((row2) => row2.interval));
+    const first = `${run.name}: where the judge gives ${shown(commonest.judge, x)}, people give ${shown(commonest.people, y)} on average (${plural(commonest.judgments, "judgment")}).`;
+    return chart({
+      title: "Calibration: what a grade is worth",
+      says: [first, "Above the line the judge is too strict, below it too generous.", ...notes2].join(" "),
+      rows: rows.map(({ judge, people, low: low2, high: high2, judgments }) => ({
+        judge: drawn(judge, x),
+        people: drawn(people, y),
+        low: low2 === null ? null : drawn(low2, y),
+        high: high2 === null ? null : drawn(high2, y),
+        judgments
+      })),
+      draw: (width) => base(width, {
+        height: Math.min(width, 420),
+        x: axis(x),
+        y: axis(y, "people's mean grade"),
+        marks: [diagonal(x, y), ...calibrationMarks(rows, x, y)]
+      })
+    });
+  }
+  function calibrationMarks(rows, x, y) {
+    const at = (row2) => drawn(row2.judge, x);
+    const stroke = colour(JUDGE2);
+    const known = rows.filter((row2) => row2.low !== null);
+    const title = ({ judge, people, low: low2, high: high2, judgments }) => {
+      const ends2 = low2 === null || high2 === null ? "" : `
+${shown(low2, y)} to ${shown(high2, y)}`;
+      return `judge ${shown(judge, x)} (${plural(judgments, "judgment")})
+people ${shown(people, y)}${ends2}`;
+    };
+    const height = (row2) => drawn(row2.people, y);
+    return [
+      Plot.ruleX(known, {
+        x: at,
+        y1: (row2) => drawn(row2.low, y),
+        y2: (row2) => drawn(row2.high, y),
+        stroke,
+        strokeWidth: 3,
+        strokeOpacity: 0.45,
+        strokeLinecap: "round"
+      }),
+      Plot.line(rows, { x: at, y: height, stroke, strokeOpacity: 0.6 }),
+      Plot.dot(rows, tip({ x: at, y: height, r: 4.5, fill: stroke, title }))
+    ];
+  }
+  var diagonal = (x, y) => Plot.line(
+    [
+      [0, 0],
+      [x.max ?? 1, y.max ?? 1]
+    ],
+    { stroke: "var(--soft)", strokeDasharray: "2 3" }
+  );
 
   // report/rates.ts
   var ISO = [0.2, 0.4, 0.6, 0.8];
@@ -2312,7 +2523,7 @@ ${shown(row2.cost)}`),
     const rows = entries.flatMap(ratesOf);
     if (!rows.length) return null;
     const published = chosen.split === "all" && head.published ? head.published.rows : [];
-    const about = published.length ? " Hollow diamonds are published results, not comparable with yours." : "";
+    const about2 = published.length ? " Hollow diamonds are published results, not comparable with yours." : "";
     const theirs = published.map((row2) => ({
       run: `${row2.model} (published)`,
       tpr: row2.rough_tpr,
@@ -2321,7 +2532,7 @@ ${shown(row2.cost)}`),
     }));
     return chart({
       title: "Leniency against strictness: TPR and TNR",
-      says: `Up: wrong proofs are caught. Right: right proofs are let through. Along a grey curve the balanced F1 is the same.${about}`,
+      says: `Up: wrong proofs are caught. Right: right proofs are let through. Along a grey curve the balanced F1 is the same.${about2}`,
       rows: [...rows.map(({ series: _, ...row2 }) => row2), ...theirs],
       legend: legendOf(entries),
       draw: (width) => base(width, {
@@ -2425,10 +2636,26 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
   function figures(run) {
     const data = run.splits[chosen.split].plots;
     if (!data) return null;
-    const drawn = head.runs.map((entry, at) => ({ run: entry, series: at })).filter(({ run: entry }) => together(run, entry) && entry.splits[chosen.split]?.plots);
-    const shared = [repeatsPlot(drawn, run), costPlot(drawn), breakdownPlot(run, data)];
-    return run.task === "prover" ? [shared[0], passPlot(drawn, run), shared[1], shared[2], agreementTable(data)] : [ratesPlot(drawn), votingPlot(run, data), ...shared, confusionPlot(run, data), agreementTable(data)];
+    const drawn2 = head.runs.map((entry, at) => ({ run: entry, series: at })).filter(({ run: entry }) => together(run, entry) && entry.splits[chosen.split]?.plots);
+    const shared = [repeatsPlot(drawn2, run), costPlot(drawn2), breakdownPlot(run, data)];
+    return run.task === "prover" ? [
+      shared[0],
+      passPlot(drawn2, run),
+      shared[1],
+      ...gradePlots(run, data),
+      ahead(run, data),
+      shared[2],
+      agreementTable(data)
+    ] : [
+      ...gradePlots(run, data),
+      ratesPlot(drawn2),
+      votingPlot(run, data),
+      ...shared,
+      confusionPlot(run, data),
+      agreementTable(data)
+    ];
   }
+  var ahead = (run, { plan }) => plan ? runPlot(run.name, plan) : null;
   function redraw() {
     const fresh = plots(head.runs[chosen.run]);
     if (fresh) document.getElementById("plots-section")?.replaceWith(fresh);
@@ -2496,9 +2723,9 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
             ]
           },
           { key: "group", label: "Group" },
-          ...Object.entries(NAMES).map(([key, shown]) => ({
+          ...Object.entries(NAMES).map(([key, shown2]) => ({
             key,
-            label: shown,
+            label: shown2,
             numeric: true,
             show: (row2) => row2[key] === null ? "–" : percent(row2[key])
           }))
@@ -2511,12 +2738,12 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
   // report/study.ts
   function studyView(study) {
     const policies = names(study.runs.map((cell) => cell.policy ?? ""));
-    const judges = names(study.runs.map((cell) => cell.judge));
+    const judges2 = names(study.runs.map((cell) => cell.judge));
     const matrix = (caption, show2) => table({
       caption,
       columns: [
         { key: "policy", label: "policy", show: (row2) => visible(row2.policy) },
-        ...judges.map((judge) => ({
+        ...judges2.map((judge) => ({
           key: judge,
           label: judge,
           numeric: true,
@@ -2533,7 +2760,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     return h(
       "section",
       { "aria-label": "Study", class: "study" },
-      h("h2", null, `Study: ${policies.length} policies, ${judges.length} judges`),
+      h("h2", null, `Study: ${policies.length} policies, ${judges2.length} judges`),
       matrix(
         `${names(study.runs.map((cell) => cell.metric)).join(", ")}, 95 % interval in percent; # is the rank under this judge`,
         score2

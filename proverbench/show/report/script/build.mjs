@@ -19,6 +19,7 @@ const sha256 = (...parts) => parts.reduce((state, part) => state.update(part), c
 
 await build({ ...OPTIONS, entryPoints: ["shell/index.ts"], outfile: "../page/page.js", globalName: "PB" });
 await build({ ...OPTIONS, entryPoints: ["report/main.ts"], outfile: "../page/report.js" });
+await build({ ...OPTIONS, entryPoints: ["plan/main.ts"], outfile: "../page/plan.js" });
 
 // markdown-it holds "<!--" in expressions and strings, where "\\x3c" is the same and ends no script.
 const { outputFiles } = await build({
@@ -37,7 +38,7 @@ const sources = readdirSync(HERE, { recursive: true })
 const built = {
   sources: sha256(...sources.flatMap((name) => [name, "\0", readFileSync(new URL(name, HERE)), "\0"])),
   files: Object.fromEntries(
-    ["markdown.js", "page.js", "report.js"].map((name) => [name, sha256(readFileSync(new URL(name, PAGE)))]),
+    ["markdown.js", "page.js", "plan.js", "report.js"].map((name) => [name, sha256(readFileSync(new URL(name, PAGE)))]),
   ),
 };
 writeFileSync(new URL("built.json", PAGE), `${JSON.stringify(built, null, 2)}\n`);

@@ -1,4 +1,6 @@
 /* What the page is made from: the report's model, as proverbench/show/report/build.py writes it. */
+import type { RunCurve } from "../plan/model";
+import type { Grades } from "./grades";
 
 export type Task = "prover" | "verifier";
 
@@ -55,6 +57,9 @@ export interface Plots {
   human_agreement?: AgreementRow[];
   pass_at_k?: { k: number; value: number | null; interval: Interval | null }[];
   confusion?: { annotated: string[]; reported: string[]; counts: number[][] };
+  grades?: Grades;
+  /** What more problems or samples would buy. */
+  plan?: RunCurve;
   threshold?: { k: number; value: number | null; majority: number; pessimistic: number };
 }
 

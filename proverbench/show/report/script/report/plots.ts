@@ -1,7 +1,9 @@
 /* The plots of a run. */
+import { runPlot } from "../plan/charts";
 import { agreementTable, breakdownPlot, confusionPlot } from "./breakdowns";
 import { costPlot, passPlot, repeatsPlot } from "./curves";
-import type { Run } from "./model";
+import { gradePlots } from "./grades";
+import type { Plots, Run } from "./model";
 import { ratesPlot, votingPlot } from "./rates";
 import { h } from "./shell";
 import { chosen, head } from "./state";
@@ -49,9 +51,26 @@ function figures(run: Run) {
     .filter(({ run: entry }) => together(run, entry) && entry.splits[chosen.split]?.plots);
   const shared = [repeatsPlot(drawn, run), costPlot(drawn), breakdownPlot(run, data)];
   return run.task === "prover"
-    ? [shared[0], passPlot(drawn, run), shared[1], shared[2], agreementTable(data)]
-    : [ratesPlot(drawn), votingPlot(run, data), ...shared, confusionPlot(run, data), agreementTable(data)];
+    ? [
+        shared[0],
+        passPlot(drawn, run),
+        shared[1],
+        ...gradePlots(run, data),
+        ahead(run, data),
+        shared[2],
+        agreementTable(data),
+      ]
+    : [
+        ...gradePlots(run, data),
+        ratesPlot(drawn),
+        votingPlot(run, data),
+        ...shared,
+        confusionPlot(run, data),
+        agreementTable(data),
+      ];
 }
+
+const ahead = (run: Run, { plan }: Plots) => (plan ? runPlot(run.name, plan) : null);
 
 function redraw() {
   const fresh = plots(head.runs[chosen.run]);
