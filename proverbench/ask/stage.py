@@ -60,7 +60,7 @@ class Stage:
 
     @property
     def afford(self) -> Afford | None:
-        """Whether what is left may pay for a call; None without a cap."""
+        """Says whether a call fits under a cap; None: there is no cap."""
         return self._pipeline.afford
 
     def stopping(self) -> bool:
