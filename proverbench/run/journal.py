@@ -94,7 +94,7 @@ class LineFile:
         while self._synced < self._end and self._sync_fault is None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._closing.wait(), SYNC_INTERVAL_S)
-            if self._closing.is_set():
+            if self._closing.is_set() or self._fd < 0:  # closed, by either close
                 return
             end = self._end
             try:

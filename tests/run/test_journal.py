@@ -256,6 +256,23 @@ class TestSync:
 
         asyncio.run(main())
 
+    def test_a_sync_that_is_due_finds_the_file_closed(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(journal_module, "SYNC_INTERVAL_S", 0.01)
+        faults = []
+
+        async def main():
+            asyncio.get_running_loop().set_exception_handler(lambda loop, context: faults.append(context))
+            journal = Journal(tmp_path)
+            journal.append(call(0))
+            syncing = journal._syncing
+            await asyncio.sleep(0)  # it waits for its time
+            journal.close()
+            await syncing
+
+        asyncio.run(main())
+        assert faults == []
+        assert journal_size(tmp_path) > 0
+
 
 def journal_size(folder: Path) -> int:
     return (folder / CALLS).stat().st_size
