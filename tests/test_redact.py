@@ -26,6 +26,17 @@ def test_no_piece_of_a_secret_is_left(text):
     assert not any(KEY[at : at + 6] in said for at in range(len(KEY) - 5))
 
 
+@pytest.mark.parametrize("length", [6, 7, 11])
+def test_a_piece_of_six_characters_is_one(length):
+    """Wherever it is from: no beginning gives it away."""
+    redactor = Redactor([KEY])
+    for at in range(len(KEY) - length + 1):
+        said = redactor(f"what was {KEY[at : at + length]} it")
+        assert "[redacted]" in said
+        assert not any(KEY[piece : piece + 6] in said for piece in range(len(KEY) - 5))
+    assert redactor(f"what was {KEY[9:14]} it") == f"what was {KEY[9:14]} it"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -178,7 +178,7 @@ def test_no_process_is_left_behind(scene: Path) -> None:
     nonce = f"{30_000 + secrets.randbelow(9_999)}.{secrets.randbelow(10**6)}"
     work(scene, shell_source(f"setsid sleep {nonce} < /dev/null > /dev/null 2>&1 &"))
     assert tool("check", "t", cwd=scene).code == 1
-    assert _running(nonce) == []
+    wait_for(lambda: not _running(nonce), why=lambda: str(_running(nonce)))
 
 
 def test_what_takes_too_long_is_stopped_with_all_that_it_started(scene: Path) -> None:

@@ -103,7 +103,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, toy_sources: dict[str, byt
 @pytest.fixture(scope="module")
 def task(toolchain: None, project: Path, tmp_path_factory: pytest.TempPathFactory, kernel: LeanKernel) -> Task:
     order = Order("toy", ["zero_add_by_helper"], editable=["Main.lean"])
-    return make_project_task(read_project(project), order, kernel, tmp_path_factory.mktemp("made"), time_s=120)
+    return make_project_task(read_project(project), order, kernel, tmp_path_factory.mktemp("made"), time_s=3600)
 
 
 def test_a_project_becomes_a_task(task: Task, project: Path, tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_project_becomes_a_task(task: Task, project: Path, tmp_path: Path) -> 
 @pytest.fixture(scope="module")
 def fetched(task: Task, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fetched")
-    fetch_project(task.below("project"), task.original, folder, time_s=120)
+    fetch_project(task.below("project"), task.original, folder, time_s=3600)
     return folder
 
 

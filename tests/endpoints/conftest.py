@@ -51,7 +51,7 @@ class Bench:
         self._open.append(endpoint)
         return endpoint
 
-    def caller(self, protocol="chat", *, concurrency=16, max_retries=2, timeout_s=20.0, **settings):
+    def caller(self, protocol="chat", *, concurrency=16, max_retries=2, timeout_s=600.0, **settings):
         endpoint = self.endpoint(protocol, timeout_s=timeout_s, **settings)
         return EndpointCaller(
             endpoint,

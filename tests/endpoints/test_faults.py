@@ -12,7 +12,7 @@ import pytest
 
 from proverbench.endpoints.access import Access
 from proverbench.endpoints.base import Answered, Priority, Unanswered
-from proverbench.errors import FatalEndpointError
+from proverbench.errors import EndpointError, FatalEndpointError
 from proverbench.rehearse.plays import (
     ABSENT,
     ModelReply,
@@ -30,7 +30,7 @@ from proverbench.rehearse.plays import (
     web_page,
     wrong_key,
 )
-from tests.endpoints.conftest import KEY, ask
+from tests.endpoints.conftest import KEY, ask, request
 from tests.support import Gate, until
 
 PROTOCOLS = pytest.mark.parametrize("protocol", ["chat", "responses", "messages"])
@@ -541,19 +541,16 @@ class TestRetries:  # rows 15 to 18 and 21
 
     async def test_rate_limit_lowers_concurrency_and_it_comes_back(self, bench):  # row 17
         caller = bench.caller(concurrency=20, max_retries=100)
-        caller._sleep = lambda seconds: asyncio.sleep(seconds / 50)
         bench.server.script = lambda got: too_many() if got.index < 60 else None
         lowest = 20
 
-        async def watch():
+        async def back_off(seconds):
             nonlocal lowest
-            while True:
-                lowest = min(lowest, caller.state.concurrency)
-                await asyncio.sleep(0.01)
+            lowest = min(lowest, caller.state.concurrency)
+            await asyncio.sleep(seconds / 50)
 
-        watching = asyncio.create_task(watch())
+        caller._sleep = back_off
         outcomes = await asyncio.gather(*(ask(caller, f"p{n}") for n in range(400)))
-        watching.cancel()
         assert all(isinstance(outcome, Answered) for outcome in outcomes)
         assert lowest <= 10
         assert caller.state.concurrency == 20
@@ -597,7 +594,7 @@ class TestLoad:  # rows 19 and 20
         await asking
         assert bench.server.ledger.max_in_flight["all"] == 7
 
-    @pytest.mark.parametrize(("allowed", "least", "most"), [(256, 192, 192), (64, 10, 40)])
+    @pytest.mark.parametrize(("allowed", "least", "most"), [(256, 192, 192), (64, 30, 50), (32, 4, 18)])
     async def test_few_descriptors(self, tmp_path, bench, allowed, least, most):
         config = tmp_path / "config.toml"
         config.write_text(f'[verifier]\nmodel = "m"\nbase_url = "{bench.server.base_url}"\n')
@@ -700,6 +697,30 @@ class TestSecrets:  # row 43
                 said = "".join(traceback.format_exception(exc))
             for piece in (KEY, KEY[:8], KEY[-8:], "tenant-secret"):
                 assert piece not in said
+
+    @PROTOCOLS
+    @pytest.mark.parametrize(
+        ("play", "key", "base_url"),
+        [
+            pytest.param(failure(401, f"no such key: {KEY}"), KEY, None, id="refused"),
+            pytest.param(failure(503, f"busy with {KEY}"), KEY, None, id="busy"),
+            pytest.param(Play(body=f"not JSON: {KEY}"), KEY, None, id="no-json"),
+            pytest.param(Play(body={"choices": KEY, "output": KEY, "content": KEY}), KEY, None, id="no-reply"),
+            pytest.param(None, f"{KEY}\nX-Other: {KEY}", None, id="a-key-that-is-no-header"),
+            pytest.param(None, KEY, "http://127.0.0.1:1/v1", id="nobody-listens"),
+        ],
+    )
+    async def test_nor_in_what_an_exception_was_caused_by(self, bench, protocol, play, key, base_url):
+        """As whoever prints the whole chain, with every cause, reads it."""
+        bench.server.script = lambda got: play
+        endpoint = bench.endpoint(protocol, base_url=base_url, key=key, headers={"X-Tenant": "tenant-secret-77"})
+        with pytest.raises(EndpointError) as raised:
+            await endpoint.complete(request())
+        said = "".join(traceback.format_exception(raised.value)) + repr(raised.value)
+        for cause in (raised.value.__cause__, raised.value.__cause__ and raised.value.__cause__.__cause__):
+            said += repr(cause)
+        for piece in (KEY, KEY[:8], KEY[-8:], "tenant-secret"):
+            assert piece not in said
 
     async def test_not_in_the_repr_of_what_holds_it(self):
         assert KEY not in repr(Access(key=KEY, headers={"X-Tenant": KEY}))

@@ -170,3 +170,10 @@ def test_merging():
 def test_sums():
     assert Usage(1, 2, 3, 4) + Usage(1, 2, 3, 4, 5) == Usage(2, 4, 6, 8, 5)
     assert (Usage(1, 0, 0, 2) + Usage(1, 0, 0, 2)).reasoning is None
+
+
+def test_a_sum_is_known_when_every_part_of_it_is():
+    known, unknown = Usage(3, 0, 0, 2), Usage(3, 0, 0, 2, known=False)
+    assert (known + known).known
+    assert not (known + unknown).known
+    assert not (unknown + known).known

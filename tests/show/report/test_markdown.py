@@ -35,21 +35,23 @@ def test_refusals_are_named_by_their_reason(tmp_path):
         call("verifier/b/0/0", "", refused="context_length"),
         call("policy/c/0/0", PROOF),
         call("verifier/c/0/0", verdict("none")),
+        call("policy/d/0/0", PROOF),
+        call("verifier/d/0/0", verdict("none")),
     ]
-    sources = make_run(tmp_path / "run", [problem(name) for name in "abc"], lines)
+    sources = make_run(tmp_path / "run", [problem(name) for name in "abcd"], lines)
     write_derived(sources)
     sources.close()
     text = markdown(tmp_path / "run")
-    assert "- invalid, policy: 1 of 3 (33.3 %): `refused:content_policy` 1" in text
+    assert "- invalid, policy: 1 of 4 (25.0 %): `refused:content_policy` 1" in text
     (line,) = [line for line in text.splitlines() if line.startswith("- invalid, verifier: ")]
     before, _, reasons = line.partition("): ")
-    assert before == "- invalid, verifier: 2 of 2 (100.0 %"
-    assert sorted(reasons.split(", ")) == ["`bad_index` 1", "`refused:context_length` 1"]
+    assert before == "- invalid, verifier: 3 of 3 (100.0 %"
+    assert sorted(reasons.split(", ")) == ["`bad_index` 2", "`refused:context_length` 1"]
 
 
 def test_several_runs_and_the_published_table(tmp_path):
     shutil.copytree(DATA / "judge", tmp_path / "other")
-    text = markdown(DATA / "judge", tmp_path / "other", published=True)
+    text = markdown(DATA / "judge", tmp_path / "other", published="advancedmathbench")
     assert "#### VerifierBench, all: paired differences" in text
     assert "| no difference shown |" in text
     assert "Not comparable with the runs above" in text
