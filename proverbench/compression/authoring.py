@@ -85,7 +85,7 @@ def _recorded(answer: Mapping[str, Any]) -> dict[str, Any]:
     """What the judging stage recorded of a new task.
 
     Raises:
-        DataError: If the sources are no task.
+        DataError: If the sources make no task.
     """
     if "refused" in answer:
         raise DataError.of(answer["refused"])

@@ -215,7 +215,7 @@ def unpack_members(data: bytes, *, source: str) -> dict[str, bytes]:
                     raise DataError(f"{source}: has more than {_MOST_MEMBERS:,} members")
                 parts = PurePosixPath(member.name).parts
                 if not member.isreg() or not parts or member.name.startswith("/") or ".." in parts:
-                    faults.append(f"{source}: member {member.name!r} is no plain file with a relative path")
+                    faults.append(f"{source}: member {member.name!r} is not a plain file with a relative path")
                 elif member.name in found:
                     faults.append(f"{source}: member {member.name!r} is there twice")
                 elif member.size > _LARGEST:
@@ -225,7 +225,7 @@ def unpack_members(data: bytes, *, source: str) -> dict[str, bytes]:
                     found[member.name] = file.read() if file else b""
         stream.finish()
     except (zlib.error, tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as exc:
-        raise DataError(f"{source}: is no readable .tar.gz: {exc}") from exc
+        raise DataError(f"{source}: is not a readable .tar.gz: {exc}") from exc
     if faults:
         raise DataError.of(faults)
     return found
@@ -369,7 +369,7 @@ def read_log(folder: Path) -> dict[str, bytes]:
     """A participant's log.
 
     Raises:
-        DataError: If it is no folder of plain files.
+        DataError: If it is not a folder of plain files.
     """
     if not folder.is_dir():
         raise DataError(f"--log {folder}: is not a directory")
@@ -386,14 +386,14 @@ def read_tokens(path: Path) -> dict[str, Any]:
     """A participant's account of tokens.
 
     Raises:
-        DataError: If it is no JSON object.
+        DataError: If it is not a JSON object.
     """
     try:
         found = json.loads(path.read_bytes())
     except OSError as exc:
         raise DataError(f"--tokens-json {path}: cannot be read: {exc.strerror}") from exc
     except ValueError as exc:
-        raise DataError(f"--tokens-json {path}: is no JSON: {exc}") from exc
+        raise DataError(f"--tokens-json {path}: is not JSON: {exc}") from exc
     if not isinstance(found, dict):
         raise DataError(f"--tokens-json {path}: holds no JSON object but {type(found).__name__}")
     return found

@@ -117,7 +117,7 @@ def share_command(**given: Any) -> None:
 def fetch(**given: Any) -> None:
     """Fetch the packages of a Lean project's task, and build it as its organiser made it, in TASK/build.
 
-    This runs the organiser's lakefile with your own `lake`, as you, with the network. Your files are no part of it.
+    This runs the organiser's lakefile with your own `lake`, as you, with the network. Your files are not part of it.
     """
     from proverbench.compression.bodies.participating import fetch_packages
 

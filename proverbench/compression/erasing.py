@@ -115,7 +115,7 @@ class Erasure:
 def _candidates(graph: TermGraph, root_may_be: bool) -> list[int]:
     """Nodes that may be proofs, outermost ones at least.
 
-    Types are none. If an application or the function whose body a term is are no proofs, neither are the applied
+    Types are none. If an application or the function whose body a term is are not proofs, neither are the applied
     function and the body: the universe of a function's type is that of its results' types.
     """
     found: set[int] = set()

@@ -240,7 +240,7 @@ class Export:
         return len(self.kind)
 
     def name_text(self, index: int) -> str:
-        """A name as text; different names have different texts, so a part that is no plain word stands in «»."""
+        """A name as text; different names have different texts, so a part that is not a plain word stands in «»."""
         shown = self._shown.get(index)
         if shown is None:
             shown = self._shown[index] = ".".join(_part_text(part) for part in self.name_parts(index)) or "[anonymous]"

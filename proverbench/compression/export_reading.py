@@ -50,7 +50,7 @@ def read_export(path: Path) -> Export:
     """Read a lean4export NDJSON file.
 
     Raises:
-        DataError: If it is no readable export; the message has a line for each fault found.
+        DataError: If it is not a readable export; the message has a line for each fault found.
     """
     try:
         with path.open("rb") as file:

@@ -92,7 +92,7 @@ def _read(question: dict[str, Any], blobs: Sequence[bytes]) -> tuple[Export, lis
     """All terms, and the constants that the pinned files declare.
 
     Raises:
-        DataError: If the participant's bytes are no compiled files, or declare what the background does.
+        DataError: If the participant's bytes are not compiled files, or declare what the background does.
     """
     if question.get("exported"):
         export = read_export_lines(blobs[1].splitlines(keepends=True), source="lean4export")

@@ -170,7 +170,7 @@ class LeanKernel:
 
         Args:
             terms: The export.
-            proofs: Whether its definitions named ``QUERY.N`` are no declarations but questions: is the value a proof?
+            proofs: Whether its definitions named ``QUERY.N`` are not declarations but questions: is the value a proof?
 
         Raises:
             StoppedError: If a limit ended it, or the kernel ended without an answer.

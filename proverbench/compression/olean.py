@@ -45,7 +45,7 @@ def read_oleans(oleans: Sequence[tuple[str, bytes]]) -> tuple[Export, list[Modul
         oleans: Module names and the files' bytes.
 
     Raises:
-        DataError: If a file is no .olean of this format.
+        DataError: If a file is not a .olean of this format.
     """
     builder = Builder()
     constants: list[Constant] = []
@@ -68,7 +68,7 @@ def constant_names(name: str, data: bytes) -> tuple[str, ...]:
     """Names of the constants that a module declares, sorted.
 
     Raises:
-        DataError: If it is no .olean of this format.
+        DataError: If it is not a .olean of this format.
     """
     builder = Builder()
     return tuple(sorted(builder.export.name_text(item.name) for item in _read_module(name, data, builder)[1]))
@@ -85,7 +85,7 @@ def _read_module(name: str, data: bytes, builder: Builder) -> tuple[tuple[str, .
     except (ValueError, LookupError, struct.error, OverflowError, TypeError) as exc:
         if isinstance(exc, DataError):
             raise
-        raise DataError(f"module {name}: is no .olean that Lean writes ({type(exc).__name__})") from exc
+        raise DataError(f"module {name}: is not a .olean that Lean writes ({type(exc).__name__})") from exc
 
 
 def _parse_module(name: str, data: bytes, builder: Builder) -> tuple[tuple[str, ...], list[Constant]]:

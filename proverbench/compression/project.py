@@ -82,7 +82,7 @@ def fetch_project(project: Mapping[str, bytes], originals: Mapping[str, bytes], 
     """Fetch a project's packages and build it as its organiser made it, with the user's own `lake`, unconfined.
 
     A lakefile is a program, and so are the packages that it names: the organiser's, never a participant's, whose
-    files are no part of this.
+    files are not part of this.
 
     Raises:
         DataError: If there is no Lean here, or it does not build.

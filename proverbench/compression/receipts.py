@@ -150,16 +150,16 @@ def read_receipt(path: Path) -> Receipt:
     """Read a receipt's file, without judging it.
 
     Raises:
-        DataError: If it is no receipt.
+        DataError: If it is not a receipt.
     """
     try:
         found = json.loads(path.read_bytes(), object_pairs_hook=_no_key_twice)
     except OSError as exc:
         raise DataError(f"{path}: cannot be read: {exc.strerror}") from exc
     except ValueError as exc:
-        raise DataError(f"{path}: is no JSON: {exc}") from exc
+        raise DataError(f"{path}: is not JSON: {exc}") from exc
     except RecursionError as exc:
-        raise DataError(f"{path}: is no receipt: nested too deeply") from exc
+        raise DataError(f"{path}: is not a receipt: nested too deeply") from exc
     if isinstance(found, dict) and found.get("format") == 1:
         raise DataError(
             f"{path}: format 1, whose signature does not bind all that it states: counts as unsigned; "
@@ -184,7 +184,7 @@ def read_receipt(path: Path) -> Receipt:
                 raise ValueError(f"signature.algorithm is {given['algorithm']!r:.40}; wanted {ALGORITHM}")
             signature = Signature(_hex(given["public_key"], 32), _hex(given["signature"], 64))
     except (KeyError, TypeError, ValueError) as exc:
-        raise DataError(f"{path}: is no receipt: {exc}") from exc
+        raise DataError(f"{path}: is not a receipt: {exc}") from exc
     if found["root"] != chain[PARTS[-1]]:
         raise DataError(f"{path}: root: is not the last link of the chain")
     return Receipt(parts, chain, found["verified_at"], signature)
@@ -199,7 +199,7 @@ def _no_key_twice(items: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _require_keys(found: object, wanted: Collection[str], what: str) -> None:
     if not isinstance(found, dict):
-        raise TypeError(f"{what} is no object")
+        raise TypeError(f"{what} is not an object")
     missing, extra = sorted(set(wanted) - set(found)), sorted(set(found) - set(wanted))
     if missing or extra:
         said = [f"lacks {', '.join(missing)}"] if missing else []
@@ -216,7 +216,7 @@ def _hex(text: str, size: int) -> str:
 def _require_texts(found: Mapping[str, Any], what: str) -> None:
     for name, value in found.items():
         if not isinstance(value, str):
-            raise TypeError(f"{what}.{name} is no text")
+            raise TypeError(f"{what}.{name} is not text")
 
 
 def _require_types(parts: Mapping[str, Any]) -> None:
@@ -232,23 +232,23 @@ def _require_types(parts: Mapping[str, Any]) -> None:
     texts += [("verifier", "isolation"), ("verifier", "task_source")]
     for part, name in texts:
         if not isinstance(parts[part][name], str):
-            raise TypeError(f"{part}.{name} is no text")
+            raise TypeError(f"{part}.{name} is not text")
     if not isinstance(parts["verifier"]["kernel"], str | None) or not all(
         isinstance(problem, str) for problem in parts["verdict"]["problems"]
     ):
-        raise TypeError("verifier.kernel or verdict.problems is no text")
+        raise TypeError("verifier.kernel or verdict.problems is not text")
     submission = parts["submission"]
     if submission["kind"] not in get_args(Kind) or submission["track"] not in BUDGETS:
-        raise ValueError("submission.kind or submission.track is none of those that there are")
+        raise ValueError("submission.kind or submission.track is unknown")
     if not isinstance(submission["minutes"], int | float | None) or isinstance(submission["minutes"], bool):
-        raise TypeError("submission.minutes is no number")
+        raise TypeError("submission.minutes is not a number")
     for count in (parts["scores"]["count"], parts["scores"]["original_count"]):
         _require_count(count)
 
 
 def _require_count(count: object) -> None:
     if count is not None and (not isinstance(count, int) or isinstance(count, bool)):
-        raise TypeError("a count in scores is no number")
+        raise TypeError("a count in scores is not a number")
 
 
 def receipt_problems(receipt: Receipt, *, trusted: str | None = None) -> list[str]:
@@ -323,7 +323,7 @@ def load_key(path: Path) -> "Ed25519PrivateKey":
     """Read a private key.
 
     Raises:
-        DataError: If it is no unencrypted Ed25519 key in PEM.
+        DataError: If it is not an unencrypted Ed25519 key in PEM.
     """
     _require_cryptography()
     from cryptography.hazmat.primitives import serialization
@@ -336,9 +336,9 @@ def load_key(path: Path) -> "Ed25519PrivateKey":
             f"--key {path}: cannot be read: {exc.strerror}; make one: compressionbench keygen {shlex.quote(str(path))}"
         ) from exc
     except (ValueError, TypeError) as exc:
-        raise DataError(f"--key {path}: is no unencrypted private key in PEM") from exc
+        raise DataError(f"--key {path}: is not an unencrypted private key in PEM") from exc
     if not isinstance(key, Ed25519PrivateKey):
-        raise DataError(f"--key {path}: is no Ed25519 key")
+        raise DataError(f"--key {path}: is not an Ed25519 key")
     return key
 
 

@@ -107,7 +107,7 @@ def view_bundle(bundle: Bundle) -> View:
     """A view of what was submitted, from the kernel terms in the bundle.
 
     Raises:
-        DataError: If they are no readable export.
+        DataError: If they are not a readable export.
     """
     export: Export = read_export_lines(bundle.terms.splitlines(), source=f"{bundle.sha256[:16]}: terms.ndjson")
     spec = bundle.task.spec

@@ -147,7 +147,7 @@ _CHANGES = (
             ("any Lean code, metaprograms included", "yes; it runs in a sandbox, and only the terms it leaves count"),
             ("names of binders and of universe parameters", "yes; the kernel ignores them"),
             ("type or value of a definition that a statement uses", "no: frozen definition changed"),
-            ("a predicate (a term of type Prop) inside such a definition", "no: it is no proof"),
+            ("a predicate (a term of type Prop) inside such a definition", "no: it is not a proof"),
             ("a target's statement", "no: statement changed"),
             ("a background file, or a name that it declares", "no"),
             ("an axiom of one's own", "no"),

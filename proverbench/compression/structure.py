@@ -291,7 +291,7 @@ def _constant_uses(export: Export, declarations: list[Declaration]) -> list[str]
                 elif k == PROJ and name[term] not in types:
                     faults[
                         f"{_place(export, constant, part)} projects from {export.name_text(name[term])}, "
-                        "which is no declared inductive type"
+                        "which is not a declared inductive type"
                     ] = None
     return list(faults)
 

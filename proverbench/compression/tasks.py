@@ -89,7 +89,7 @@ def load_task(folder: Path) -> Task:
     Raises:
         DataError: With a line for each fault.
     """
-    toml = _read(folder / "task.toml", f"{folder} is no task package: wanted a folder with a task.toml")
+    toml = _read(folder / "task.toml", f"{folder} is not a task package: wanted a folder with a task.toml")
     present: dict[str, bytes] = {}
     for top in PINNED_FOLDERS:
         for path in sorted((folder / top).rglob("*")):
@@ -227,7 +227,7 @@ def _spec_faults(spec: TaskFile, source: str) -> list[str]:
 def _path_faults(path: str, source: str) -> Iterable[str]:
     parts = PurePosixPath(path).parts
     if path.startswith("/") or ".." in parts or "\\" in path or not parts or parts[0] not in PINNED_FOLDERS:
-        yield f"{source}: {path!r} is no path below {', '.join(PINNED_FOLDERS)}"
+        yield f"{source}: {path!r} is not a path below {', '.join(PINNED_FOLDERS)}"
 
 
 def _read(path: Path, otherwise: str) -> bytes:

@@ -86,7 +86,7 @@ class Node:
 
     kind: int
     term: int
-    """A row of the table that looks like it, for the columns that are no terms."""
+    """A row of the table that looks like it, for the columns that are not terms."""
     children: tuple[int, ...]
     support: tuple[int, ...]
     """The variables that it means, outermost first."""

@@ -108,7 +108,7 @@ def _refuse_repeated_ids(queries: Sequence[Query], faults: Faults) -> None:
     seen: set[str] = set()
     for query in queries:
         if query.id in seen:
-            faults.add(None, f"query id {query.id!r} stands there twice")
+            faults.add(None, f"query id {query.id!r} is there twice")
         seen.add(query.id)
 
 
@@ -168,7 +168,7 @@ def _json_rows(data: bytes, faults: Faults) -> list[dict[str, Any]]:
 
 
 def _read_mathlibqr(data: bytes, faults: Faults, query_text: str) -> list[Query]:
-    """Read MathlibQR: a declaration a row, asked for in up to six styles; an empty string is no query."""
+    """Read MathlibQR: a declaration a row, asked for in up to six styles; an empty string is not a query."""
     queries = []
     for row in _json_rows(data, faults):
         identity = text_field(row, "id", None, faults, required=True)

@@ -133,7 +133,7 @@ def load_corpus(path: Path, *, name: str = "", revision: str = "", sha256: str =
         if "premises" in row and "path" in row:
             file, imported, premises = read_premises(row, number, faults)
             if file in imports:
-                faults.add(number, f"path {file!r} stands there twice")
+                faults.add(number, f"path {file!r} is there twice")
             imports[file] = imported
             found += [(number, premise) for premise in premises]
         elif document := _document(row, number, faults):
@@ -204,7 +204,7 @@ def _with_ids(found: Sequence[tuple[int, Document]], faults: Faults) -> list[Doc
                 copies[identity] += 1
                 identity += f"::{copies[identity]}" if copies[identity] > 1 else ""
         if identity in line_of:
-            faults.add(number, f"id {identity!r} stands on line {line_of[identity]} too")
+            faults.add(number, f"id {identity!r} is on line {line_of[identity]} too")
         line_of[identity] = number
         documents.append(replace_id(document, identity))
     # An id that is another row's name would make a gold unit or a returned name mean two things.

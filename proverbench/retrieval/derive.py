@@ -18,7 +18,7 @@ HEADLINE = ("nDCG@10", "R@10", "MRR", "MAP")
 
 
 def service_cap(manifest: RunManifest, positions: Sequence[Positions]) -> int | None:
-    """Return how many results a system from outside returns at most, or None where that is no limit.
+    """Return how many results a system from outside returns at most, or None where that is not a limit.
 
     Curves are undefined above it. A list of our own systems may be short too (BM25 ends at score 0), but there the
     shortness is the answer, and its curve is flat.

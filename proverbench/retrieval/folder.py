@@ -55,7 +55,7 @@ class RetrievalRun:
         path: Its folder.
 
     Raises:
-        JournalError: If the folder is no retrieval run, or is damaged; names file and line.
+        JournalError: If the folder is not a retrieval run, or is damaged; names file and line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -64,14 +64,14 @@ class RetrievalRun:
             data = (path / MANIFEST).read_bytes()
             self.manifest = msgspec.json.decode(data, type=RunManifest)
         except OSError as exc:
-            raise JournalError(f"{path}: is no run of retrievalbench ({MANIFEST}: {exc.strerror or exc})") from exc
+            raise JournalError(f"{path}: is not a run of retrievalbench ({MANIFEST}: {exc.strerror or exc})") from exc
         except msgspec.DecodeError as exc:
             hint = (
                 f"; look into a run of proverbench with: proverbench inspect {shlex.quote(str(path))}"
                 if b'"identity"' in data
                 else ""
             )
-            raise JournalError(f"{path / MANIFEST}: is no manifest of retrievalbench: {exc}{hint}") from exc
+            raise JournalError(f"{path / MANIFEST}: is not a manifest of retrievalbench: {exc}{hint}") from exc
         self.queries = list(_lines(path / QUERIES, GoldQuery))
         self.positions: dict[str, Positions] = {}
         for line in _lines(path / POSITIONS, Positions):

@@ -78,7 +78,7 @@ def banners_of(runs: Sequence[RunData]) -> list[str]:
     banners = [*_sampled(runs), *_sliced(runs), *_lacking(runs)]
     splits = sorted({run.manifest.benchmark.split for run in runs if _is_development(run)})
     banners += [
-        f"Development slice: {split}. Systems may have been tuned on these queries; figures on them are no results."
+        f"Development slice: {split}. Systems may have been tuned on these queries; figures on them are not results."
         for split in splits
     ]
     incomplete = [run.label for run in runs if not run.complete]

@@ -29,7 +29,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     informal: str = ""
     """A description in words."""
     text: str = ""
-    """Free text, for corpora that are no formal library."""
+    """Free text, for corpora that are not a formal library."""
     start: tuple[int, int] = (0, 0)
     """Of a LeanDojo premise: line and column, from 1, where it begins in its file (``module``)."""
     end: tuple[int, int] = (0, 0)

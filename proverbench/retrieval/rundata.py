@@ -138,7 +138,7 @@ class RunData:
 
     @property
     def service_cap(self) -> int | None:
-        """How many results a system from outside returns at most; None where that is no limit."""
+        """How many results a system from outside returns at most; None where that is not a limit."""
         return service_cap(self.manifest, list(self.positions.values()))
 
     @property

@@ -210,7 +210,7 @@ class Settings:
         except OSError as exc:
             raise ConfigError(f"{path}: cannot be read: {exc.strerror or exc}") from exc
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
-            raise ConfigError(f"{path}: is no TOML: {exc}") from exc
+            raise ConfigError(f"{path}: is not TOML: {exc}") from exc
 
     def _read(self, kind: type[_T], table: str, faults: list[str]) -> dict[str, _T]:
         found: dict[str, _T] = {}

@@ -123,7 +123,7 @@ class VectorView:
 
 
 def in_memory(vectors: Vectors) -> VectorView:
-    """Return a view of vectors that are no store."""
+    """Return a view of vectors that are in no store."""
     return VectorView(vectors, np.arange(len(vectors)))
 
 

@@ -286,7 +286,7 @@ def test_another_background_than_the_pinned_is_refused(nat_add: Task, kernel: Le
 
 
 def test_a_lying_stage_is_not_believed(nat_add: Task, kernel: LeanKernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer without the number that was sent, whatever else it says, is no verdict."""
+    """An answer without the number that was sent, whatever else it says, is not a verdict."""
     answer = json.dumps({"nonce": "0" * 64, "verdict": "valid", "problems": [], "charge": [], "provided": []})
     monkeypatch.setattr(
         "proverbench.compression.kernel._launching",

@@ -260,11 +260,11 @@ def test_a_careful_forgery_is_found_by_checking_again(
     [
         (lambda data: data[:-9], "is cut"),
         (lambda data: data + b"x", "bytes after its end"),
-        (lambda data: b"hello", "is no readable .tar.gz"),
+        (lambda data: b"hello", "is not a readable .tar.gz"),
         (lambda data: pack_members({"submission.json": b"{}"}), "submission.json: task: Field required"),
         (lambda data: pack_members({}), "holds no submission.json"),
-        (lambda data: pack_members({"../x": b""}), "no plain file with a relative path"),
-        (lambda data: pack_members({"/x": b""}), "no plain file with a relative path"),
+        (lambda data: pack_members({"../x": b""}), "not a plain file with a relative path"),
+        (lambda data: pack_members({"/x": b""}), "not a plain file with a relative path"),
     ],
 )
 def test_what_is_no_bundle(data: bytes, damage: Callable[[bytes], bytes], said: str) -> None:
@@ -288,7 +288,7 @@ def test_logs_and_tokens(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no JSON object but list"):
         read_tokens(tokens)
     tokens.write_text("{")
-    with pytest.raises(DataError, match="is no JSON"):
+    with pytest.raises(DataError, match="is not JSON"):
         read_tokens(tokens)
 
 
@@ -455,5 +455,5 @@ def test_keys(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="compressionbench keygen"):
         load_key(tmp_path / "none.pem")
     path.write_text("no key")
-    with pytest.raises(DataError, match="no unencrypted private key"):
+    with pytest.raises(DataError, match="not an unencrypted private key"):
         load_key(path)

@@ -262,7 +262,7 @@ def test_without_a_kernel_nothing_is_called_valid(toy_task: Task, lean_data: Pat
     check = check_export(toy_task, read_export(lean_data / "toy.ndjson"), set(), kernel=None)
     assert (check.verdict, check.kernel, check.count) == ("structure checked, not kernel-checked", None, 254)
     wrong = check_export(toy_task, read_export(lean_data / "toy.changed_statement.ndjson"), set(), kernel=None)
-    assert wrong.verdict == "structure checked, not kernel-checked", "another theorem's statement is no concern"
+    assert wrong.verdict == "structure checked, not kernel-checked", "another theorem's statement is not a concern"
     assert check_export(toy_task, read_export(lean_data / "toy.missing_definition.ndjson"), set(), kernel=None).problems
 
 

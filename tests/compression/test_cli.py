@@ -92,8 +92,8 @@ def test_verbose_says_what_each_declaration_pays(tmp_path: Path, kernel: LeanKer
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (["check"], 1, "refused: . is no task package"),
-        (["check", "nowhere"], 1, "refused: nowhere is no task package"),
+        (["check"], 1, "refused: . is not a task package"),
+        (["check", "nowhere"], 1, "refused: nowhere is not a task package"),
         (["check", "--spam", "x"], 2, "No such option"),
         (["new", "nowhere", "x"], 1, "no such folder, and no task of ours (boolean, group, list-append"),
         (["verify", "nowhere.tar.gz"], 1, "cannot be read"),

@@ -1,4 +1,4 @@
-"""Bytes that are no module: each is refused in bounded time, with a sentence and no traceback."""
+"""Bytes that are not a module: each is refused in bounded time, with a sentence and no traceback."""
 
 import random
 import struct

@@ -71,7 +71,7 @@ def test_damaged_files(lean_data: Path, name: str, said: str) -> None:
         ),
         pytest.param(
             [A, B, PROP, {"ie": 1, "proj": {"typeName": 1, "idx": 0, "struct": 0}}, axiom(1, 0), axiom(2, 1)],
-            "B: its type projects from A, which is no declared inductive type",
+            "B: its type projects from A, which is not a declared inductive type",
             id="projection",
         ),
         pytest.param(

@@ -44,7 +44,7 @@ def test_the_mathlibqr_sample_gives_the_known_counts() -> None:
     assert len(kept) == facts["queries_with_gold"]
     assert benchmark.queries[0].id == "O1_q1a_lean"
     assert benchmark.queries[0].cluster == "O1"
-    assert not any(query.id == "O1_q4_special_case" for query in benchmark.queries), "an empty string is no query"
+    assert not any(query.id == "O1_q4_special_case" for query in benchmark.queries), "an empty string is not a query"
 
 
 @needs_shared
@@ -101,7 +101,7 @@ def test_all_faults_of_a_queries_file_at_once(tmp_path: Path) -> None:
     for part in (
         ":1: text must not be empty",
         ":2: gold must be a list of units, found 'x'",
-        "query id '1' stands there twice",
+        "query id '1' is there twice",
         ":3: id must be a string, found None",
         ":3: gold: a unit is a name or a non-empty list of names, found []",
         ":4: labels must be an object of strings",

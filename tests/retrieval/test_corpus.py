@@ -73,7 +73,7 @@ def test_all_faults_are_told_at_once_with_their_lines(tmp_path: Path) -> None:
         load_corpus(path)
     message = str(caught.value)
     for part in (
-        ":2: id 'a' stands on line 1 too",
+        ":2: id 'a' is on line 1 too",
         ":3: is not JSON",
         ":4: a row must be an object, found list",
         ":5: needs an id, a full_name or a name",

@@ -149,7 +149,7 @@ def test_copies_of_a_name_in_one_file_go_together(tmp_path: Path) -> None:
         pytest.param(
             [{**LIBRARY[0], "premises": [{**premise("A", 1), "end": 3}]}], a_theorem(), "end must be", id="end"
         ),
-        pytest.param([LIBRARY[0], LIBRARY[0]], a_theorem(), "stands there twice", id="a file twice"),
+        pytest.param([LIBRARY[0], LIBRARY[0]], a_theorem(), "is there twice", id="a file twice"),
     ],
 )
 def test_what_is_accessible_must_be_known(tmp_path: Path, library: Any, theorem: Any, message: str) -> None:

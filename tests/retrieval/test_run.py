@@ -198,7 +198,7 @@ async def test_a_service_that_returns_fewer_has_no_value_above_its_cap(tmp_path:
 
 
 def test_what_is_no_run_or_was_changed_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(JournalError, match="is no run of retrievalbench"):
+    with pytest.raises(JournalError, match="is not a run of retrievalbench"):
         RetrievalRun(tmp_path)
     path = make_run(tmp_path / "run")
     with pytest.raises(RunMismatchError, match="is not empty"):

@@ -76,6 +76,6 @@ def _say_round(item: Round) -> None:
 
 
 def _complain(loop: AbstractEventLoop, context: dict[str, Any]) -> None:
-    # A signal may end a task of aiohttp's as well as ours; that is no fault to print.
+    # A signal may end a task of aiohttp's as well as ours; that is not a fault to print.
     if not isinstance(context.get("exception"), SystemExit | KeyboardInterrupt):
         loop.default_exception_handler(context)

@@ -134,7 +134,7 @@ def fetch_packages(task_folder: Path) -> None:
     """Fetch the packages of a Lean project's task, and build it as its organiser made it, in TASK/build."""
     task = load_task(task_folder)
     if task.spec.kind != "lake":
-        raise DataError(f"{task.spec.name}: is no Lean project; there is nothing to fetch")
+        raise DataError(f"{task.spec.name}: is not a Lean project; there is nothing to fetch")
     fetch_project(task.below("project"), task.original, task_folder / "build", time_s=NEW_S)
     echo(f"fetched   {task_folder / 'build'}")
 

@@ -69,11 +69,11 @@ class EmbeddingsEndpoint(HttpEndpoint):
         return {"encoding_format": self._encoding, **parameters, "input": json.loads(request.prompt)}
 
     def read_reply(self, raw: bytes, wire: Wire) -> Reply:
-        """Return the batch's vectors; a list that is not one vector a text is no reply."""
+        """Return the batch's vectors; a list that is not one vector a text is not a reply."""
         try:
             found = decode(raw, _Embeddings)
         except ValueError:
-            raise self.bad_reply(raw, "a 200 whose body is no list of embeddings") from None
+            raise self.bad_reply(raw, "a 200 whose body is not a list of embeddings") from None
         if found.error:
             facts = error_facts({"error": found.error}) or ErrorFacts(message=str(found.error)[:200])
             return self.refused_or_raise(200, facts, wire)
@@ -90,7 +90,7 @@ class EmbeddingsEndpoint(HttpEndpoint):
         try:
             vectors = msgspec.json.encode([_packed(item.embedding) for item in items]).decode()
         except ValueError:
-            raise self.bad_reply(raw, "embeddings that are no base64 of float32") from None
+            raise self.bad_reply(raw, "embeddings that are not base64 of float32") from None
         return Reply(text=vectors, finish_reason=None, model=model, usage=usage)
 
 

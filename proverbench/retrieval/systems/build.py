@@ -141,7 +141,7 @@ class SystemBuilder:
 
 def _take_nothing(spec: str, rest: str) -> None:
     if rest:
-        raise ConfigError(f"system {spec!r}: nothing stands after {spec.partition(':')[0]!r}")
+        raise ConfigError(f"system {spec!r}: nothing follows {spec.partition(':')[0]!r}")
 
 
 def _named(spec: str, name: str, known: dict[str, _S], table: str) -> _S:

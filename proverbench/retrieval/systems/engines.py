@@ -90,7 +90,7 @@ class LeanExplore(_Engine):
         """Return the results' names."""
         results = _field(reply, "results")
         if not isinstance(results, list):
-            raise ValueError("results is no list")
+            raise ValueError("results is not a list")
         return [_joined(_field(item, "name")) for item in results]
 
 

@@ -126,7 +126,7 @@ def _read_json(data: bytes, mode: str, faults: Faults) -> Lists:
             faults.add(line, f"{list_field} must be a list of strings, best first")
         elif query_id in lists:
             if len(modes) < 2 or mode:
-                faults.add(line, f"{id_field} {query_id!r} stands there twice")
+                faults.add(line, f"{id_field} {query_id!r} is there twice")
         else:
             lists[query_id] = [storable(item)[0] for item in found]
     if mode not in modes and (mode or len(modes) > 1):

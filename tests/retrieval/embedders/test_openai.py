@@ -118,8 +118,8 @@ async def test_transient_failures_are_retried(failure: Answer) -> None:
     [
         pytest.param({"data": []}, "without embeddings", id="empty"),
         pytest.param({"data": [{"embedding": [1.0], "index": 7}]}, "indices are not", id="wrong index"),
-        pytest.param("<html>hello", "no list of embeddings", id="html"),
-        pytest.param({"data": [{"embedding": "%%%"}]}, "no base64 of float32", id="no base64"),
+        pytest.param("<html>hello", "not a list of embeddings", id="html"),
+        pytest.param({"data": [{"embedding": "%%%"}]}, "not base64 of float32", id="no base64"),
         pytest.param({"error": {"code": 401, "message": "bad key"}}, "bad key", id="error inside a 200"),
     ],
 )

@@ -142,7 +142,7 @@ def test_bad_run_files_are_refused_with_the_line(tmp_path: Path, content: str, m
     ("spec", "message"),
     [
         pytest.param("bm26", "is unknown; known forms are bm25", id="unknown"),
-        pytest.param("bm25:x", "nothing stands after", id="too much"),
+        pytest.param("bm25:x", "nothing follows", id="too much"),
         pytest.param("fusion:bm25", "two systems or more", id="a fusion of one"),
         pytest.param("fusion:bm25+bm25", "two systems or more", id="a fusion with itself"),
         pytest.param("dense:mine", r"needs the table \[embedder.mine\]", id="no table"),
