@@ -10,7 +10,7 @@ import pytest
 from proverbench.rehearse import GeneratedReplies, RehearseServer
 from proverbench.run.study import cells_of
 from tests.ask.test_study import derived, study_file
-from tests.support import ROOT, problem_rows, proof_rows, run_process, write_rows
+from tests.support import ROOT, every, problem_rows, proof_rows, run_process, write_rows
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_compare_compares_the_policies_under_each_judge(here):
 
 def test_correct_and_analyse(here):
     rows = json.loads(here("correct", STUDY, "--json").out)["runs"]
-    assert all(row["corrected"] is not None for row in rows)
+    assert all(row["corrected"] is not None for row in every(rows))
     found = json.loads(here("analyse", STUDY, "--json").out)
     assert sorted(sorted(panel["runs"]) for panel in found["panels"]) == [
         ["alpha--mild", "alpha--strict"],
