@@ -107,8 +107,13 @@ def find_chromium() -> str | None:
     return shutil.which("chromium") or shutil.which("google-chrome")
 
 
-def look(path: Path, *, rounds: int) -> Looked:
+def look(path: Path, *, rounds: int, uses: bool = True) -> Looked:
     """Open the page and an empty one of its size in turn, then scroll and walk through its proofs.
+
+    Args:
+        path: The page.
+        rounds: How often.
+        uses: Whether it is scrolled and walked through.
 
     Raises:
         SystemExit: If no Chromium is installed.
@@ -129,7 +134,7 @@ def look(path: Path, *, rounds: int) -> Looked:
             found.stands.append(stands)
             found.drawn.append(drawn)
             found.empty.append(_open(browser, empty, "title")[0])
-        for _ in range(rounds):
+        for _ in range(rounds if uses else 0):
             _use(browser, path, found)
         browser.close()
     return found

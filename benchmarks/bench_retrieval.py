@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from proverbench.retrieval.search import BLOCK_BYTES, exact_top_k
+from proverbench.retrieval.search import documents_at_once, exact_top_k
 from proverbench.retrieval.vectors import in_memory
 
 PART = 10_000
@@ -106,7 +106,7 @@ def unit_rows(rng: np.random.Generator, rows: int, dim: int) -> np.ndarray:
 
 def product(queries: np.ndarray, documents: np.ndarray) -> None:
     """The limit: every inner product, in the same blocks, and nothing done with them."""
-    block = max(1, BLOCK_BYTES // (4 * len(queries)))
+    block = documents_at_once(*queries.shape)
     out = np.empty((len(queries), block), dtype=np.float32)
     for start in range(0, len(documents), block):
         part = np.asarray(documents[start : start + block], dtype=np.float32)

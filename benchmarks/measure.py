@@ -6,6 +6,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -99,6 +100,13 @@ def mock(*options: str, core: int | None = None) -> Iterator[Mock]:
             yield Mock(f"http://127.0.0.1:{int(process.stdout.readline())}")
         finally:
             process.terminate()
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder that is removed when the block ends."""
+    with tempfile.TemporaryDirectory(prefix="proverbench-bench-") as folder:
+        yield Path(folder)
 
 
 def cores() -> tuple[int | None, int | None]:

@@ -12,6 +12,9 @@ from proverbench.ask.prepare import prepare_new
 from proverbench.records import CallLine
 from proverbench.rehearse.replies import GeneratedReplies
 from proverbench.rehearse.wire import Ask
+from proverbench.run.disk import CALLS
+from proverbench.run.journal import write_seal
+from proverbench.run.seal import START, sealed
 from proverbench.run.session import Session
 
 _VARIANTS = 32
@@ -57,9 +60,12 @@ def write_run(
     lines = list(_lines(ids, work, reply_bytes)) if but_last else _lines(ids, work, reply_bytes)
     if isinstance(lines, list):
         del lines[-but_last:]
-    with (folder / "run" / "calls.jsonl").open("ab") as calls:
+    place = START
+    with (folder / "run" / CALLS).open("wb") as calls:
         for line in lines:
-            calls.write(line)
+            raw, place = sealed(line, place)
+            calls.write(raw + b"\n")
+    write_seal(folder / "run", place)
     return folder / "run"
 
 
@@ -86,7 +92,7 @@ def _lines(ids: list[str], work: Work, reply_bytes: int) -> Iterator[bytes]:
                         latency_s=1.0,
                         at="2026-01-01T00:00:00.000Z",
                     )
-                    yield encode(line) + b"\n"
+                    yield encode(line)
 
 
 def _texts(role: str, reply_bytes: int) -> list[str]:

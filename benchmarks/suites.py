@@ -1,17 +1,16 @@
 """What is measured: one function a suite. Each adds to the results as it goes."""
 
 import re
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from benchmarks import bench_report, tool
+from benchmarks import bench_report, bench_seal, cache_grid, tool
 from benchmarks import cache_first as bench_cache_first
 from benchmarks.coverage import main as grid_of_coverage
-from benchmarks.measure import Mock, Results, Usage, cores, mock, python, require, run
+from benchmarks.measure import Mock, Results, Usage, cores, mock, python, require, run, scratch
 from benchmarks.mock import dealt
 from benchmarks.schedule import ideal_makespan
 from benchmarks.tool import COMMAND, Work
@@ -35,12 +34,6 @@ class Options:
     def scaled(self, full: int, quick: int) -> int:
         """One of two sizes."""
         return quick if self.quick else full
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="proverbench-bench-") as folder:
-        yield Path(folder)
 
 
 class _Client:
@@ -79,7 +72,7 @@ _SDKS = ("openai-aiohttp", "openai", "anthropic-aiohttp", "anthropic", "aiohttp"
 
 
 def _measure_once(client: _Client, origin: str, work: Work, in_flight: int) -> None:
-    with _scratch() as folder:
+    with scratch() as folder:
         usage = client.measure(folder / "work", origin, work, in_flight)
     client.rates.setdefault(in_flight, []).append(work.calls / usage.seconds)
     client.cpu_ms.setdefault(in_flight, []).append(1000 * usage.cpu_s / work.calls)
@@ -155,7 +148,7 @@ def latency(results: Results, options: Options) -> None:
 
 def _makespan(spec: str, work: Work, in_flight: int, server_core: int | None, client_core: int | None) -> float:
     """Seconds from the first request to the last answer, as the mock saw them."""
-    with _scratch() as folder, mock("--latency", spec, core=server_core) as server:
+    with scratch() as folder, mock("--latency", spec, core=server_core) as server:
         tool.measure(folder / "work", server.origin, work, concurrency=in_flight, core=client_core)
         return _makespan_of(server, in_flight)
 
@@ -173,7 +166,7 @@ def memory(results: Results, options: Options) -> None:
     peaks = {}
     with mock() as server:
         for calls in (small, large):
-            with _scratch() as folder:
+            with scratch() as folder:
                 work = Work.of(calls)
                 peaks[calls] = tool.measure(folder / "work", server.origin, work, concurrency=256).peak_mb
             results.add("memory", f"{calls:,} calls, 256 in flight: peak", [peaks[calls]], "MB")
@@ -184,7 +177,7 @@ def memory(results: Results, options: Options) -> None:
     held = {}
     with mock("--latency", "fixed:2") as server:
         for in_flight in (few, many):
-            with _scratch() as folder:
+            with scratch() as folder:
                 work = Work.of(options.scaled(2 * many, 600))
                 held[in_flight] = tool.measure(folder / "work", server.origin, work, concurrency=in_flight).peak_mb
     results.add(
@@ -204,7 +197,7 @@ def lag(results: Results, options: Options) -> None:
     ):
         worst = []
         for _ in range(options.rounds):
-            with _scratch() as folder, mock(*mocked) as server:
+            with scratch() as folder, mock(*mocked) as server:
                 (folder / "work").mkdir()
                 command = tool.prepare(folder / "work", server.origin, Work.of(calls), concurrency=in_flight, more=more)
                 command[1:3] = ["-m", "benchmarks.lag"]
@@ -218,7 +211,7 @@ def offline(results: Results, options: Options) -> None:
     """Saved runs: score, report, merge, open to resume."""
     sizes = (options.scaled(100_000, 2_000), options.scaled(1_000_000, 20_000))
     for judgments in sizes:
-        with _scratch() as folder:
+        with scratch() as folder:
             work = Work(-(-judgments // 16))
             path = _saved_run(folder / "work", work)
             size_mb = (path / "calls.jsonl").stat().st_size / 1e6
@@ -226,12 +219,23 @@ def offline(results: Results, options: Options) -> None:
             page = str(folder / "report.html")
             _offline_once(results, f"report, {judgments:,} judgments", "report", str(path), "-o", page)
     for judgments in sizes:
-        with _scratch() as folder:
+        with scratch() as folder:
             work = Work(-(-judgments // 16))
             shards = [str(_saved_run(folder / f"shard{i}", work, "--shard", f"{i}/2")) for i in (1, 2)]
             merged = str(folder / "merged")
             _offline_once(results, f"merge of two shards, {judgments:,} judgments", "merge", *shards, "-o", merged)
     _open_to_resume(results, options)
+
+
+def seal(results: Results, options: Options) -> None:
+    """What seals cost where calls are written; `verify-run` and `score` of a large run beside decoding it once."""
+    shares = [100 * bench_seal.writing(options.scaled(options.calls, 360)) for _ in range(options.rounds)]
+    results.add("seal", "CPU of the seals / of the whole run, 2 KB replies", shares, "%", "at most 3")
+    judgments = options.scaled(100_000, 2_000)
+    verifies, scores, seconds = bench_seal.reading(judgments, options.rounds)
+    results.add("seal", f"score, {judgments:,} judgments of 2 KB: CPU", seconds, "s")
+    results.add("seal", "verify-run / score, CPU", verifies, "×", "at most 1.2")
+    results.add("seal", "score / decoding calls.jsonl once, CPU", scores, "×")
 
 
 def _saved_run(folder: Path, work: Work, *options: str) -> Path:
@@ -249,7 +253,7 @@ def _offline_once(results: Results, what: str, *command: str) -> None:
 def _open_to_resume(results: Results, options: Options) -> None:
     """From the start of the process to the first call of a resumed run."""
     calls = options.scaled(100_000, 2_000)
-    with _scratch() as folder, mock() as server:
+    with scratch() as folder, mock() as server:
         what = ("--reply-bytes", "8000", "--origin", server.origin, "--but-last", "8")
         path = _saved_run(folder / "work", Work.of(calls), *what)
         require(run(python("-c", COMMAND, "score", str(path))), exit_code=1)  # a run that was asked has a summary
@@ -264,7 +268,7 @@ def _open_to_resume(results: Results, options: Options) -> None:
 
 def startup(results: Results, options: Options) -> None:
     """Commands that do next to nothing."""
-    with _scratch() as folder:
+    with scratch() as folder:
         work = Work(20)
         dry_run = [*tool.prepare(folder, "http://127.0.0.1:9", work, concurrency=4), "--dry-run"]
         for what, command in (
@@ -299,7 +303,7 @@ def cluster(results: Results, options: Options) -> None:
     spec = "lognormal:2,0.6"
     what = f"{work.problems} × {work.samples} × {work.repeats} at {spec}, {in_flight} in flight"
     ideal = ideal_makespan(work, dealt(Latency.parse(spec)), in_flight=in_flight)
-    with _scratch() as folder:
+    with scratch() as folder:
         with mock("--latency", spec) as server:
             tool.measure(folder / "local", server.origin, work, concurrency=in_flight)
             made = _makespan_of(server, in_flight)
@@ -322,22 +326,43 @@ def cluster(results: Results, options: Options) -> None:
 
 def cache_first(results: Results, options: Options) -> None:
     """Cached share, cost and makespan of asking each proof's first judgment alone, against asking all at once."""
-    for kind in ("openai",) if options.quick else ("openai", "anthropic"):
-        for in_flight in (16,) if options.quick else (64, 1000):
+    both = {}
+    for first in (False, True):
+        with scratch() as folder:
+            both[first] = bench_cache_first.measure(
+                folder, kind="openai", repeats=8, in_flight=16, proofs=160, first=first, latency_s=0.5
+            )
+    where = "over HTTP, openai, R = 8, 16 in flight"
+    for first, found in both.items():
+        name = f"{where}, {'first alone' if first else 'all at once'}"
+        results.add("cache_first", f"{name}, cached share", [found.cached_share], "")
+        results.add("cache_first", f"{name}, cost", [found.cost_usd], "$")
+        results.add("cache_first", f"{name}, makespan", [found.seconds], "s")
+    for in_flight in (64,) if options.quick else (64, 1000):
+        for kind in ("openai", "anthropic"):
             for repeats in (8,) if options.quick else (4, 8, 16):
-                sizes = {"proofs": 10 * in_flight, "latency_s": 0.5 if options.quick else 5.0}
-                where = f"{kind}, R = {repeats}, {in_flight} in flight"
-                both = {}
-                for first in (False, True):
-                    with _scratch() as folder:
-                        both[first] = bench_cache_first.measure(
-                            folder, kind=kind, repeats=repeats, in_flight=in_flight, first=first, **sizes
-                        )
-                for first, found in both.items():
-                    name = f"{where}, {'first alone' if first else 'all at once'}"
-                    results.add("cache_first", f"{name}, cached share", [found.cached_share], "")
-                    results.add("cache_first", f"{name}, cost", [found.cost_usd], "$")
-                    results.add("cache_first", f"{name}, makespan", [found.seconds], "s")
+                _cache_cell(results, kind=kind, repeats=repeats, in_flight=in_flight, proofs=10 * in_flight)
+
+
+def _cache_cell(results: Results, *, kind: str, repeats: int, in_flight: int, proofs: int) -> None:
+    """One cell of the simulated grid."""
+    simulate = partial(cache_grid.simulate, kind=kind, repeats=repeats, in_flight=in_flight, proofs=proofs)
+    best = cache_grid.ideal(kind=kind, repeats=repeats, proofs=proofs)
+    at_once = simulate(first=False)
+    where = f"simulated, {kind}, R = {repeats}, {in_flight} in flight"
+    results.add("cache_first", f"{where}, all at once, cached share", [at_once.cached_share], "")
+    results.add("cache_first", f"{where}, all at once, cost", [at_once.cost_usd], "$")
+    results.add("cache_first", f"{where}, ideal, cached share", [best.cached_share], "")
+    for streamed in (True, False):
+        found = simulate(first=True, streamed=streamed)
+        name = f"{where}, {'streamed' if streamed else 'whole'}"
+        saved = (at_once.cost_usd - found.cost_usd) / (at_once.cost_usd - best.cost_usd)
+        results.add("cache_first", f"{name}, cached share", [found.cached_share], "")
+        results.add("cache_first", f"{name}, cost", [found.cost_usd], "$")
+        results.add("cache_first", f"{name}, of the ideal saving", [saved], "", "at least 0.8")
+        results.add(
+            "cache_first", f"{name}, makespan / all at once", [found.seconds / at_once.seconds], "×", "at most 1.02"
+        )
 
 
 def coverage(results: Results, options: Options) -> None:
@@ -353,6 +378,7 @@ SUITES: dict[str, Callable[[Results, Options], None]] = {
     "memory": memory,
     "lag": lag,
     "offline": offline,
+    "seal": seal,
     "report": report,
     "cluster": cluster,
     "cache_first": cache_first,

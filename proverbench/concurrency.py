@@ -3,7 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -16,8 +16,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-@asynccontextmanager
-async def awake_timeout(seconds: float | None) -> AsyncGenerator[None, None]:
+class AwakeTimeout:
     """:func:`asyncio.timeout` that a suspension (SIGSTOP, a laptop's lid, a batch system) does not run out.
 
     After one, timers are due before anything that arrived meanwhile has been read: an answer that was delivered, and is
@@ -29,29 +28,33 @@ async def awake_timeout(seconds: float | None) -> AsyncGenerator[None, None]:
     Raises:
         TimeoutError: At the end of the block, when it took longer.
     """
-    if seconds is None:
-        yield
-        return
-    loop = asyncio.get_running_loop()
-    async with asyncio.timeout(None) as scope:
-        timer: asyncio.TimerHandle | None = None
 
-        def wait(more_s: float) -> None:
-            nonlocal timer
-            timer = loop.call_later(more_s, end, loop.time() + more_s)
+    __slots__ = ("_loop", "_scope", "_seconds", "_timer")
 
-        def end(due: float) -> None:
-            if loop.time() - due > LATE_S:
-                wait(CATCH_UP_S)
-            else:
-                scope.reschedule(loop.time())
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds
+        self._timer: asyncio.TimerHandle | None = None
 
-        wait(seconds)
-        try:
-            yield
-        finally:
-            if timer is not None:
-                timer.cancel()
+    async def __aenter__(self) -> None:
+        self._scope = asyncio.timeout(None)
+        await self._scope.__aenter__()
+        if self._seconds is not None:
+            self._loop = asyncio.get_running_loop()
+            self._wait(self._seconds)
+
+    async def __aexit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: Any) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        await self._scope.__aexit__(kind, exc, trace)
+
+    def _wait(self, more_s: float) -> None:
+        self._timer = self._loop.call_later(more_s, self._end, self._loop.time() + more_s)
+
+    def _end(self, due: float) -> None:
+        if self._loop.time() - due > LATE_S:
+            self._wait(CATCH_UP_S)
+        else:
+            self._scope.reschedule(self._loop.time())
 
 
 class Turns:

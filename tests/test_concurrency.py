@@ -9,7 +9,7 @@ from contextlib import aclosing
 import pytest
 
 from proverbench import concurrency
-from proverbench.concurrency import Ready, Turns, awake_timeout, bounded_map
+from proverbench.concurrency import AwakeTimeout, Ready, Turns, bounded_map
 
 
 async def numbers(n: int) -> AsyncGenerator[int | Ready[int], None]:
@@ -145,18 +145,18 @@ class TestAwakeTimeout:
     async def test_ends_what_takes_too_long(self, monkeypatch):
         monkeypatch.setattr(concurrency, "CATCH_UP_S", 0.01)  # where the machine itself is late
         with pytest.raises(TimeoutError):
-            async with awake_timeout(0.01):
+            async with AwakeTimeout(0.01):
                 await asyncio.Event().wait()
 
     async def test_no_limit(self):
-        async with awake_timeout(None):
+        async with AwakeTimeout(None):
             await asyncio.sleep(0)
 
     async def test_what_came_while_the_process_was_suspended_counts(self):
         """As after SIGSTOP: the time is over when the process goes on, and the answer has been there for long."""
         here, there = socket.socketpair()
         reader, writer = await asyncio.open_connection(sock=here)
-        async with awake_timeout(0.05):
+        async with AwakeTimeout(0.05):
             await asyncio.sleep(0)
             there.sendall(b"an answer\n")
             time.sleep(0.05 + concurrency.LATE_S + 0.2)  # noqa: ASYNC251 - nothing in this process goes on meanwhile
@@ -167,7 +167,7 @@ class TestAwakeTimeout:
 
     async def test_a_cancellation_from_outside_is_none_of_its_own(self):
         async def forever() -> None:
-            async with awake_timeout(1000):
+            async with AwakeTimeout(1000):
                 await asyncio.Event().wait()
 
         task = asyncio.create_task(forever())

@@ -8,7 +8,9 @@ import proverbench
 
 PACKAGE = Path(proverbench.__file__).parent
 MODULES = {
-    path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))
+    path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8")
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if "node_modules" not in path.parts  # of the page's scripts, where they were built here
 }
 
 MOST_LINES = 60

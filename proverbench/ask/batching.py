@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
 
+from proverbench.ask.reserve import Afford
 from proverbench.ask.sampling import Job
 from proverbench.concurrency import Ready
 from proverbench.endpoints.audit import Remarks
@@ -97,6 +98,11 @@ class BatchStage(Protocol):
         """True once nothing new should be asked."""
         ...
 
+    @property
+    def afford(self) -> Afford | None:
+        """Says whether a call fits under a cap; None: there is no cap."""
+        ...
+
     def job(self, number: int) -> Job:
         """A call of the role, by its number."""
         ...
@@ -157,6 +163,9 @@ class Batches:
     """The provider's ids of batches that are known."""
     _reached: bool = False
     """Whether the provider has answered anything in this session."""
+    _set_aside: dict[str, list[float]] = field(default_factory=dict)
+    """Batch → what each of its calls may cost, under a cap."""
+    _told_of_cap: bool = False
 
     def __post_init__(self) -> None:
         client = self.client
@@ -258,7 +267,7 @@ class Batches:
         try:
             while True:
                 while todo and not held and not stage.stopping():
-                    submitted = await self._submit(todo)
+                    submitted = await self._submit(todo, may_wait=not tasks)
                     if submitted is None:
                         break
                     tasks.add(asyncio.create_task(self._see_through(*submitted)))
@@ -300,15 +309,32 @@ class Batches:
 
     # --- one batch
 
-    async def _submit(self, todo: deque[int]) -> tuple[OpenBatch, BatchState] | None:
-        """Submit as much of ``todo`` as one batch may hold; None when the session should end first."""
-        stage, batch = self.stage, OpenBatch(f"pb-{uuid.uuid4().hex}", [], now())
-        folder = stage.session.path
+    async def _submit(self, todo: deque[int], *, may_wait: bool) -> tuple[OpenBatch, BatchState] | None:
+        """Submit as much of ``todo`` as one batch may hold; None when the session should end first.
+
+        None also when a cap leaves no room as long as other calls are on their way; with ``may_wait`` there are none
+        of ours, and others' are waited for.
+        """
+        batch = OpenBatch(f"pb-{uuid.uuid4().hex}", [], now())
+        submitted: tuple[OpenBatch, BatchState] | None = None
+        try:
+            submitted = await self._submit_some(batch, todo, may_wait=may_wait)
+        finally:
+            if submitted is None:
+                self._release(batch)
+        return submitted
+
+    async def _submit_some(
+        self, batch: OpenBatch, todo: deque[int], *, may_wait: bool
+    ) -> tuple[OpenBatch, BatchState] | None:
+        stage, folder = self.stage, self.stage.session.path
         with ExitStack() as stack:
             with disk(folder):
                 file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by the stack
                 stack.callback(_discard, file)
-                keys = await self._fill(batch, file, todo)
+                keys = await self._fill(batch, file, todo, may_wait=may_wait)
+            if not keys:
+                return None
             await self._note("intent", batch, keys=keys)
             state = await self._send(batch, file)
         if state is None:
@@ -317,8 +343,8 @@ class Batches:
         stage.tell(f"{stage.role}: {len(keys):,} calls submitted as batch {state.remote}")
         return batch, state
 
-    async def _fill(self, batch: OpenBatch, file: BinaryIO, todo: deque[int]) -> list[str]:
-        """Write as many calls of ``todo`` into a batch as it may hold, at least one; returns their keys."""
+    async def _fill(self, batch: OpenBatch, file: BinaryIO, todo: deque[int], *, may_wait: bool) -> list[str]:
+        """Write as many calls of ``todo`` into a batch as it may hold and a cap allows; returns their keys."""
         keys: list[str] = []
         size = 0
         while todo and len(keys) < min(self.client.limits.requests, self._most):
@@ -327,6 +353,9 @@ class Batches:
             size += len(line)
             if keys and size > self.client.limits.bytes:
                 break
+            if not await self._afford(batch, job, may_wait=may_wait and not keys):
+                self._tell_of_cap(len(todo))
+                break
             file.write(line)
             batch.numbers.append(todo.popleft())
             keys.append(job.request.key)
@@ -334,6 +363,39 @@ class Batches:
                 await asyncio.sleep(0)
         file.flush()
         return keys
+
+    async def _afford(self, batch: OpenBatch, job: Job, *, may_wait: bool) -> bool:
+        """Set aside what a call may cost; False where a cap leaves no room for it now."""
+        afford, role, chars = self.stage.afford, self.stage.role, len(job.request.prompt)
+        if afford is None:
+            return True
+        taken = afford.take(role, chars, batch=True)
+        if taken is None and may_wait:
+            taken = await afford.reserve(role, chars, self.stage.stopping)
+        if taken is not None:
+            self._set_aside.setdefault(batch.id, []).append(taken)
+        return taken is not None
+
+    def _hold(self, batch: OpenBatch) -> None:
+        """Set aside what the calls of a batch that is on its way may cost."""
+        if self.stage.afford is not None:
+            chars = [len(self.stage.job(number).request.prompt) for number in batch.numbers]
+            held = [self.stage.afford.take(self.stage.role, n, batch=True, always=True) for n in chars]
+            self._set_aside[batch.id] = [taken for taken in held if taken is not None]
+
+    def _release(self, batch: OpenBatch) -> None:
+        """What a batch cost is known, or it never came to be."""
+        for taken in self._set_aside.pop(batch.id, []):
+            if self.stage.afford is not None:
+                self.stage.afford.settle(taken)
+
+    def _tell_of_cap(self, waiting: int) -> None:
+        if not self._told_of_cap and not self.stage.stopping():
+            self._told_of_cap = True
+            self.stage.tell(
+                f"{self.stage.role}: {waiting:,} calls wait until it is known what the batches before them cost, for "
+                "--max-cost may leave no room for them"
+            )
 
     async def _send(self, batch: OpenBatch, file: BinaryIO) -> BatchState | None:
         """Submit until it is certain that the batch has arrived, once."""
@@ -403,6 +465,13 @@ class Batches:
 
     async def _take_up(self, batch: OpenBatch) -> _Over:
         """Go on with a batch that an earlier session left."""
+        self._hold(batch)
+        try:
+            return await self._taken_up(batch)
+        finally:
+            self._release(batch)
+
+    async def _taken_up(self, batch: OpenBatch) -> _Over:
         try:
             state = await self._recover(batch)
         except _LeavingError:
@@ -432,6 +501,7 @@ class Batches:
             return _Over()
         finally:
             counts.pop(batch.id, None)
+            self._release(batch)
 
     async def _refused(self, batch: OpenBatch, state: BatchState) -> _Over:
         """A batch that the provider took and then would not do."""

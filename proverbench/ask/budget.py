@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from proverbench.ask.reserve import Reserve, Share
+from proverbench.records import CallFacts
 from proverbench.run.session import Session
 from proverbench.spending.budget import Spent
 from proverbench.spending.money import Budget, Exceeded, Spending, output_limit
+from proverbench.spending.usage import normalise_usage
 
 
 class Hears(Protocol):
@@ -91,7 +93,12 @@ class BudgetWatch:
         roles = driver.session.sources.manifest.identity.roles
         for role, spending in driver.spent.budget.roles.items():
             limit = output_limit(roles[role].generation) if role in roles else None
-            self._reserve.join(share.named(role), spending, limit)
+            self._reserve.join(share.named(role), spending.prices, limit)
+        self._reserve.recall(
+            (share.named(line.role), normalise_usage(line.usage), line.batch is not None)
+            for line in driver.session.sources.calls.facts()
+            if isinstance(line, CallFacts)
+        )
         return share
 
     def exceeded(self) -> Exceeded | None:

@@ -257,7 +257,8 @@ class Driver:
         """Add up an answer, or a reply that was broken off, that was saved; stop if the budget is used up."""
         self.spent.add(line)
         if self.afford is not None and isinstance(line, CallLine):
-            self.afford.whole.observe(self.afford.named(line.role), normalise_usage(line.usage))
+            usage, batch = normalise_usage(line.usage), line.batch is not None
+            self.afford.whole.observe(self.afford.named(line.role), usage, batch=batch)
         self.check_budget()
 
     def check_budget(self) -> None:

@@ -51,6 +51,7 @@ from proverbench.records import (
 from proverbench.run.inputs import encode_rows
 from proverbench.run.journal import now
 from proverbench.run.manifest import read_manifest
+from proverbench.run.regular import read_regular
 from proverbench.run.session import Draft
 from proverbench.run.sources import SUMMARY
 from proverbench.selection import parse_shard, shard_of
@@ -116,7 +117,7 @@ def is_repeated(folder: Path, draft: Draft) -> bool:
     if manifest.run_id != draft.manifest.run_id or _addresses(manifest.operation) != _addresses(draft.operation):
         return False
     try:
-        summary = json.loads((folder / SUMMARY).read_bytes())
+        summary = json.loads(read_regular(folder / SUMMARY))
     except (OSError, ValueError):
         return False
     return isinstance(summary, dict) and summary.get("complete") is True

@@ -23,6 +23,7 @@ from proverbench.endpoints.base import (
 )
 from proverbench.endpoints.limits import Limiter
 from proverbench.errors import TransientError
+from proverbench.records import Role
 
 _NOT_ASKED = Unanswered(STOPPED, "stopped before it was asked", None, 0)
 
@@ -296,6 +297,65 @@ class WriterCaller:
         """The run has ended."""
         self.stop()
         self._ahead.aclose()
+
+
+class Sharing:
+    """Endpoints that several runs of a study share, with a way to them for each run.
+
+    Args:
+        shared: What the study calls a role → its endpoint (:func:`share`).
+        ahead: Likewise → how many calls a run looks ahead.
+    """
+
+    def __init__(self, shared: Mapping[str, SharedEndpoint], ahead: Mapping[str, int]) -> None:
+        self._shared = shared
+        self._ahead = ahead
+        self._writers: dict[str, Writer] = {}
+
+    def callers_of(
+        self, run: str, names: Mapping[Role, str], afford: Callable[[], Share | None] = lambda: None
+    ) -> dict[Role, Caller]:
+        """One run's ways to the endpoints; a role that nothing is to be asked of has none.
+
+        Args:
+            run: Its name.
+            names: Role → what the study calls it.
+            afford: The run's part of what is set aside under a cap.
+        """
+        found: dict[Role, Caller] = {}
+        judged: dict[SharedEndpoint, dict[str, str]] = {}
+        for role, name in names.items():
+            if (shared := self._shared.get(name)) is None:
+                continue
+            if role == "policy":
+                writer = self._writers.get(name)
+                if writer is None:
+                    writer = self._writers[name] = Writer(shared, name)
+                found[role] = WriterCaller(writer, run, self._ahead[name], afford)
+            else:
+                judged.setdefault(shared, {})[role] = name
+        for shared, named in judged.items():
+            caller = RunCaller(shared, named)
+            found |= {role: caller for role in names if role in named}
+        return found
+
+    async def aclose(self) -> None:
+        """Give up what is still asked of policies."""
+        for writer in self._writers.values():
+            await writer.aclose()
+
+
+def share(callers: Mapping[str, Caller]) -> dict[str, SharedEndpoint]:
+    """What a study calls a role → its endpoint, for sharing; one for all roles that it has."""
+    made = {id(caller): SharedEndpoint(caller) for caller in callers.values()}
+    return {name: made[id(caller)] for name, caller in callers.items()}
+
+
+async def leave(callers: Mapping[Role, object]) -> None:
+    """A run asks nothing any more."""
+    for caller in callers.values():
+        if isinstance(caller, RunCaller | WriterCaller):
+            await caller.aclose()
 
 
 def _retrieved(task: asyncio.Future[Outcome]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from proverbench.ask.batching import Batches
 from proverbench.ask.cache_first import CacheFirst
 from proverbench.ask.first_look import FIRST_LOOK, FirstLook, shown_reading
+from proverbench.ask.reserve import Afford
 from proverbench.ask.sampling import Job
 from proverbench.ask.systematic import watch
 from proverbench.concurrency import Ready, bounded_map
@@ -56,6 +57,11 @@ class Stage:
     def session(self) -> Session:
         """The run."""
         return self._pipeline.session
+
+    @property
+    def afford(self) -> Afford | None:
+        """Says whether a call fits under a cap; None: there is no cap."""
+        return self._pipeline.afford
 
     def stopping(self) -> bool:
         """True once nothing new should be asked."""

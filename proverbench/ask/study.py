@@ -7,24 +7,19 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, AsyncExitStack, aclosing, closing, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Self
 
 from proverbench.ask.budget import BudgetWatch
 from proverbench.ask.drive import Driver, Listener
-from proverbench.ask.executors.local import LocalExecutor
-from proverbench.ask.reserve import JudgingShare
-from proverbench.ask.sharing import RunCaller, SharedEndpoint, Writer, WriterCaller
+from proverbench.ask.executors.shared import Here, Place
+from proverbench.ask.reserve import JudgingShare, Share
 from proverbench.ask.study_plan import PlannedRun, StudyPlan
 from proverbench.ask.study_proofs import OpenSources, copy_proofs, has_proofs
-from proverbench.endpoints.base import Caller
-from proverbench.endpoints.factory import close_callers, open_callers
 from proverbench.errors import ProverBenchError
-from proverbench.inputs.config import Config
 from proverbench.inputs.study import role_name
 from proverbench.records import Role, Summary
 from proverbench.run.disk import disk, write_whole
 from proverbench.run.lock import RunLock
-from proverbench.run.session import Draft, Session
 from proverbench.run.sources import Sources
 from proverbench.run.spent import spent_of
 from proverbench.run.study import STUDY_FILE, Cell
@@ -65,7 +60,7 @@ class DrivenRun:
             planned.cell.path,
             planned.prepared,
             resume=planned.cell.exists,
-            executor=_Executor(lambda: study.callers_of(self)),
+            executor=study.place.executor(self),
             listener=_RunListener(planned.cell.name, study.listener),
             budget=study.budget,
         )
@@ -74,6 +69,25 @@ class DrivenRun:
     def cell(self) -> Cell:
         """Its place in the study."""
         return self.planned.cell
+
+    @property
+    def name(self) -> str:
+        """What the study calls it."""
+        return self.cell.name
+
+    @property
+    def group(self) -> str:
+        """Runs of one policy; a calibration is one for itself."""
+        return self.cell.policy or self.cell.name
+
+    @property
+    def roles(self) -> Mapping[Role, str]:
+        """Role that calls go to → what the study calls it."""
+        return self.planned.roles
+
+    def afford(self) -> Share | None:
+        """Its part of what is set aside under a cap on the cost."""
+        return self.driver.afford
 
     @property
     def complete(self) -> bool:
@@ -93,14 +107,15 @@ class Study:
     Args:
         plan: The study, checked.
         listener: Who hears and shows.
+        place: Where calls are made; by default in this process.
 
     Attributes:
         runs: Those that the file wants.
-        callers: What the study calls a role → its endpoint, while it is open.
     """
 
-    def __init__(self, plan: StudyPlan, *, listener: StudyListener | None = None) -> None:
+    def __init__(self, plan: StudyPlan, *, listener: StudyListener | None = None, place: Place | None = None) -> None:
         self.plan = plan
+        self.place: Place = place or Here()
         self.listener = listener or StudyListener()
         self._others: dict[str, Spending] = {}
         settings = plan.file.settings
@@ -109,23 +124,19 @@ class Study:
             settings.max_tokens_total,
             others=self._others,
             say=self.listener.say,
-            in_flight=lambda: self.in_flight,
+            in_flight=lambda: self.in_flight + self.in_batches,
             share=JudgingShare,
         )
         self.runs = [DrivenRun(run, self) for run in plan.runs]
-        self.callers: dict[str, Caller] = {}
-        self._shared: dict[int, SharedEndpoint] = {}
-        self._writers: dict[str, Writer] = {}
+        self._asking: list[DrivenRun] = []
+        self._stack = AsyncExitStack()
         self._reason: str | None = None
 
-    async def run(self, reason: Callable[[], str | None] = lambda: None) -> None:
-        """Ask whatever the runs lack.
-
-        Args:
-            reason: Why everything was stopped at once, when the task is cancelled.
+    async def __aenter__(self) -> Self:
+        """Open the runs and whatever endpoints they need, make and grow runs; nothing is asked yet.
 
         Raises:
-            ConfigError: If an endpoint cannot be opened as configured; nothing is asked then.
+            ConfigError: If an endpoint cannot be opened as configured.
             JournalError: If another process drives the study.
         """
         folder = self.plan.folder
@@ -137,15 +148,30 @@ class Study:
             await self._open(stack)
             asking = [run for run in self.runs if run.asks]
             if asking:
-                stack.push_async_callback(self._close_endpoints)
+                stack.push_async_callback(self.place.aclose)
                 await self._begin(asking)
                 for run in asking:
                     if run.fault is not None:
-                        await _leave(run)
-                await self._ask([run for run in asking if run.fault is None], reason)
-            for run in self.runs:
-                if run.summary is None and run.fault is None:
-                    run.summary = run.driver.derive()
+                        await self.place.leave(run)
+                self._asking = [run for run in asking if run.fault is None]
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    async def ask(self, reason: Callable[[], str | None] = lambda: None) -> None:
+        """Ask whatever the runs lack.
+
+        Args:
+            reason: Why everything was stopped at once, when the task is cancelled.
+        """
+        if self._asking:
+            self.place.expect(self._asking)
+            await self._ask(self._asking, reason)
+        for run in self.runs:
+            if run.summary is None and run.fault is None:
+                run.summary = run.driver.derive()
 
     async def _open(self, stack: AsyncExitStack) -> None:
         """Open the runs that are there, and see which lack something."""
@@ -181,11 +207,8 @@ class Study:
                     if name in before:
                         before[name] += ledger.count(role)
         names = [name for name in whole.roles if name in wanted]
-        self.callers = await open_callers(whole, names, answered_before=before)
-        self._shared = {id(caller): SharedEndpoint(caller) for caller in self.callers.values()}
-        self._writers = {
-            name: Writer(self._shared[id(self.callers[name])], name) for name in names if name.startswith("policy.")
-        }
+        rows = sum(len(run.planned.prepared.draft.rows) for run in asking)
+        await self.place.open(whole, names, before, rows)
         file, kept = self.plan.file.path.read_bytes(), self.plan.folder / STUDY_FILE
         if not kept.exists() or kept.read_bytes() != file:
             write_whole(kept, file)
@@ -196,24 +219,6 @@ class Study:
                 run.fault = exc
         for policy in self.plan.file.policies:
             self._copy_proofs(policy, [run for run in asking if run.cell.policy == policy and run.fault is None])
-
-    def callers_of(self, run: DrivenRun) -> dict[Role, Caller]:
-        """One run's ways to the endpoints."""
-        planned = run.planned
-        found: dict[Role, Caller] = {}
-        judged: dict[int, dict[str, str]] = {}
-        for role, name in planned.roles.items():
-            if role == "policy":
-                if name not in self._writers:
-                    continue
-                ahead = self.plan.file.whole_config().roles[name].endpoint.concurrency
-                found[role] = WriterCaller(self._writers[name], planned.cell.name, ahead, lambda: run.driver.afford)
-            else:
-                judged.setdefault(id(self.callers[name]), {})[role] = name
-        for shared, names in judged.items():
-            caller = RunCaller(self._shared[shared], names)
-            found |= {role: caller for role in planned.roles if role in names}
-        return found
 
     def _is_written(self, policy: str, asking: list[DrivenRun]) -> bool:
         """Whether the runs have every proof of a policy, one or the other, so that it need not be asked."""
@@ -267,7 +272,7 @@ class Study:
         except ProverBenchError as exc:
             run.fault = exc
         finally:
-            await _leave(run)
+            await self.place.leave(run)
         await self._end(run, self._reason or run.driver.reason or "done")
 
     async def _end(self, run: DrivenRun, reason: str) -> None:
@@ -284,29 +289,27 @@ class Study:
             if run.asks:
                 run.driver.stop(reason)
 
+    def leave(self) -> None:
+        """Wait for no batch any more; they go on at the provider, and a later session collects them."""
+        for run in self.runs:
+            if run.asks:
+                run.driver.leave()
+
+    @property
+    def in_batches(self) -> int:
+        """Calls in batches that are waited for."""
+        return sum(run.driver.in_batches() for run in self.runs if run.asks)
+
     @property
     def in_flight(self) -> int:
         """Calls that wait for their answer at this moment."""
-        endpoints = {id(caller): caller.state for caller in self.callers.values()}
-        return sum(sum(state.awaiting.values()) for state in endpoints.values())
+        return sum(sum(state.awaiting.values()) for state in self.place.states)
 
     @property
     def judging(self) -> int:
         """Of these, those to judges."""
-        endpoints = {id(caller): caller.state for caller in self.callers.values()}
-        return sum(state.awaiting.total() - state.awaiting["policy"] for state in endpoints.values())
-
-    async def _close_endpoints(self) -> None:
-        for writer in self._writers.values():
-            await writer.aclose()
-        await close_callers(self.callers)
-
-
-async def _leave(run: DrivenRun) -> None:
-    """A run asks nothing any more."""
-    for endpoint in run.driver.endpoints.values():
-        if isinstance(endpoint, RunCaller | WriterCaller):
-            await endpoint.aclose()
+        awaiting = [(name, calls) for state in self.place.states for name, calls in state.awaiting.items()]
+        return sum(calls for name, calls in awaiting if not name.startswith(role_name("policy", "")))
 
 
 def _remove_if_empty(folder: Path) -> None:
@@ -324,14 +327,3 @@ class _RunListener(Listener):
 
     def say(self, message: str) -> None:
         self._listener.say(f"{self._name}: {message}")
-
-
-class _Executor(LocalExecutor):
-    """Calls endpoints that the study has opened."""
-
-    def __init__(self, callers: Callable[[], Mapping[Role, Caller]]) -> None:
-        super().__init__({})
-        self._made = callers
-
-    async def open(self, config: Config, draft: Draft, roles: Any, session: Session | None) -> None:
-        self._callers = dict(self._made())

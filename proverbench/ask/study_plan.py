@@ -1,16 +1,16 @@
 """From a study's file to its runs: each is prepared as it would be alone, all faults at once, before any call."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
-from proverbench.ask.parts import Faults, Options, PreparedRun, refuse_blind_budget
+from proverbench.ask.parts import EVERY_ROLE, NO_ROLE, Faults, Options, PreparedRun, refuse_blind_budget
 from proverbench.ask.prepare import Rows, prepare_new
 from proverbench.benchmark import benchmark_of
-from proverbench.errors import ProverBenchError, RunMismatchError
+from proverbench.errors import ConfigError, ProverBenchError, RunMismatchError
 from proverbench.inputs.data import load_rows
 from proverbench.inputs.study import META, StudyFile, role_name
 from proverbench.records import GIVEN, Manifest, Role, RoleIdentity, Task
@@ -19,6 +19,7 @@ from proverbench.run.session import Draft, growth_faults
 from proverbench.run.sources import Sources
 from proverbench.run.study import Cell, cells_of
 
+_IN_BATCHES = ("verifier", "meta")
 _KINDS: Mapping[Role, str] = {"policy": "policy", "verifier": "judge"}
 
 
@@ -61,19 +62,21 @@ class StudyPlan:
         return [cell for cell in cells_of(self.folder) if cell.path not in wanted]
 
 
-def plan_study(file: StudyFile, folder: Path, *, shard: str | None = None) -> StudyPlan:
+def plan_study(file: StudyFile, folder: Path, *, shard: str | None = None, batch: str | None = None) -> StudyPlan:
     """Prepare every run of a study, and make sure that those which are there may become what is wanted.
 
     Args:
         file: The study's file.
         folder: Its folder, which need not be there.
         shard: ``i/n``, where other machines ask the rest.
+        batch: Roles whose calls go in batches: ``verifier``, ``meta``, or both; the policies are asked directly.
 
     Raises:
         UserInputError: Lists every fault of data, prompts, proofs and saved runs.
         JournalError: If a saved run is damaged.
     """
     faults, settings = Faults(), file.settings
+    batched = faults.attempt(lambda: _batched(batch)) or ()
     problems = faults.attempt(lambda: load_rows(benchmark_of("prover"), settings.data))
     proofs, calibration, least = None, settings.calibration, settings.correct_from
     if calibration is not None:
@@ -86,8 +89,9 @@ def plan_study(file: StudyFile, folder: Path, *, shard: str | None = None) -> St
     runs = []
     for cell in _wanted(file, folder):
         dataset = problems if cell.policy is not None else proofs
-        if dataset is not None and (run := faults.attempt(lambda: _planned(file, cell, dataset, shard))) is not None:  # noqa: B023
-            runs.append(run)
+        if dataset is not None:
+            run = faults.attempt(lambda: _planned(file, cell, dataset, shard, batched))  # noqa: B023
+            runs += [] if run is None else [run]
     faults.refuse_if_any()
     return StudyPlan(file, folder, tuple(runs))
 
@@ -99,11 +103,35 @@ def _wanted(file: StudyFile, folder: Path) -> Iterator[Cell]:
         yield from (Cell(folder, None, judge) for judge in file.judges)
 
 
-def _planned(file: StudyFile, cell: Cell, dataset: Rows, shard: str | None) -> PlannedRun:
+def _batched(wanted: str | None) -> tuple[str, ...]:
+    """The roles that ``--batch`` names.
+
+    Raises:
+        ConfigError: If the policies are among them, for each of their calls is asked once for several runs.
+    """
+    if wanted is None or wanted == NO_ROLE:
+        return ()
+    if wanted == EVERY_ROLE:
+        return _IN_BATCHES
+    named = tuple(name.strip() for name in wanted.split(",") if name.strip())
+    if "policy" in named:
+        raise ConfigError(
+            f"--batch {wanted}: a study asks its policies directly, for each proof is written once for all judges. "
+            "Name verifier, meta or all (both). To have proofs written in batches, ask for them by themselves "
+            '(proverbench run --batch policy) and give the policy run = "runs/THAT" in the file'
+        )
+    if not named or set(named) - set(_IN_BATCHES):
+        raise ConfigError(f"--batch {wanted}: name verifier, meta, or {EVERY_ROLE} or {NO_ROLE}")
+    return named
+
+
+def _planned(file: StudyFile, cell: Cell, dataset: Rows, shard: str | None, batched: Collection[str]) -> PlannedRun:
     task: Task = "verifier" if cell.policy is None else "prover"
-    prepared = prepare_new(
-        task, _options(file, cell, shard), config=file.config(cell.policy, cell.judge), dataset=dataset
-    )
+    options = _options(file, cell, shard)
+    asked = benchmark_of(task).asked(meta=options.meta, given=options.proofs is not None)
+    if here := [role for role in asked if role in batched]:
+        options = replace(options, batch=",".join(here))
+    prepared = prepare_new(task, options, config=file.config(cell.policy, cell.judge), dataset=dataset)
     if cell.exists:
         with closing(Sources(cell.path)) as sources:
             draft = _at_least(prepared.draft, sources)

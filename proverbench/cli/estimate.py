@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
+from proverbench.ask.cache_first import WAIT_FROM_CHARS
 from proverbench.ask.forewarn import forewarnings, given_proofs, no_room, reader_of
 from proverbench.ask.parts import PreparedRun
 from proverbench.benchmark import benchmark_of
+from proverbench.endpoints.kinds.registry import find_kind
 from proverbench.endpoints.network import unreachable
 from proverbench.errors import ConfigError, InvalidReply
 from proverbench.protocols.prompts import render_meta, render_policy, render_verifier
@@ -17,7 +19,7 @@ from proverbench.records import GIVEN, CallFacts, CallKey, CallLine, Generation,
 from proverbench.run.extent import Plan, row_id
 from proverbench.run.reading import proof_steps
 from proverbench.run.sources import Sources
-from proverbench.spending.forecast import Forecast, learn, shown
+from proverbench.spending.forecast import CacheSaving, Forecast, cache_saving, learn, shown
 from proverbench.spending.money import (
     CHARS_PER_TOKEN,
     DEFAULT_OUTPUT_TOKENS,
@@ -41,6 +43,8 @@ class RoleEstimate:
     learnt: Forecast | None
     """Expected, learnt from the answers that are there; None where these are too few."""
     warning: str | None
+    saving: CacheSaving | None = None
+    """What the server's prompt cache may save of it; None where nothing is known to be saved, or it is learnt."""
 
     @property
     def usage(self) -> Usage:
@@ -89,7 +93,18 @@ def role_estimates(prepared: PreparedRun, sources: Sources | None) -> Iterator[R
         if role in prepared.batched and prices is not None and prices.batch is not None:
             found = replace(found, cost=Cost(found.cost.usd * prices.batch, found.cost.at_least))
             learnt = learnt and learnt.scaled(prices.batch)
-        yield RoleEstimate(role, prepared, found, learnt, no_room(role, prepared, chars))
+        saving = None if learnt is not None or role != "verifier" else _cache_saving(prepared, chars)
+        yield RoleEstimate(role, prepared, found, learnt, no_room(role, prepared, chars), saving)
+
+
+def _cache_saving(prepared: PreparedRun, prompt_chars: list[int]) -> CacheSaving | None:
+    """What the verifier's endpoint may save by its prompt cache."""
+    settings, repeats = prepared.config.roles["verifier"], prepared.draft.extent.verifier_repeats
+    endpoint, prices = settings.endpoint, settings.effective_prices
+    on = find_kind(endpoint.kind).caches_prompts if endpoint.cache_first is None else endpoint.cache_first
+    if not on or repeats < 2 or prices is None or "verifier" in prepared.batched:
+        return None
+    return cache_saving([chars for chars in prompt_chars if chars >= WAIT_FROM_CHARS], repeats, prices)
 
 
 def refuse_unreachable(prepared: PreparedRun) -> None:
@@ -123,6 +138,9 @@ def print_estimate(prepared: PreparedRun, resumed: Path | None = None, *, calibr
     for of in found:
         click.echo(f"{of.role}: {of.words(more)}")
     print_total({of.role: of for of in found})
+    for of in found:
+        if of.saving is not None:
+            click.echo(_saving_words(of.role, of.saving, extent.verifier_repeats))
     for warning in [*warnings, *(of.warning for of in found if of.warning is not None)]:
         click.echo(f"warning: {warning}")
     if benchmark_of(prepared.draft.identity.task).samples and extent.rows > 1:
@@ -142,6 +160,16 @@ def print_total(found: Mapping[str, RoleEstimate]) -> None:
         click.echo(assumptions(estimates))
     else:
         click.echo("learnt from the answers that are there; the range holds in 95 % of cases, were calls independent")
+
+
+def _saving_words(role: Role, saving: CacheSaving, repeats: int) -> str:
+    """What the prompt cache may save, by which rule, and what that assumes."""
+    return (
+        f"{role}: of this a prompt cache may save {Cost(max(0.0, saving.low_usd))} to {Cost(saving.high_usd)} "
+        f"(cache_first: the first of {repeats} judgments of a proof is asked alone, and 80 to 100 % of the tokens of "
+        f"the other {repeats - 1} are read from the cache; assumed of prompts of {WAIT_FROM_CHARS:,} characters or "
+        "more, and that the server keeps them until then; one without a cache saves nothing)"
+    )
 
 
 def _observed(sources: Sources | None) -> dict[str, list[Usage]]:

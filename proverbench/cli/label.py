@@ -19,6 +19,7 @@ CHOOSE = 40
 @click.option("--simple", is_flag=True, help="One simple random draw instead of one stratified by what the judge said.")
 @click.option("--equal", is_flag=True, help="As many of each stratum, to count the judge's false acceptances.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same proofs.")
+@click.option("--policy", metavar="NAME", help="Of a study: whose proofs are labelled, if it has several policies.")
 @click.option("--annotator", metavar="NAME", help="Who labels; several may label the same draw. [default: your login]")
 @click.option(
     "-o",
@@ -32,6 +33,8 @@ CHOOSE = 40
 )
 def command(**given: Any) -> int:
     """Label a random draw of a ProverBench RUN's proofs in the browser; calls nothing, changes nothing in the run.
+
+    RUN may be a study: the proofs of one policy are labelled, and the labels serve the run of every judge.
 
     One proof at a time, the judge's verdicts hidden until your label is given. Every label is on disk at once; the same
     command again goes on where you were. By keyboard: a no error, 0-9 or a click the first wrong step, f fatal,

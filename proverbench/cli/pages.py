@@ -3,12 +3,15 @@
 import shutil
 import sys
 import textwrap
+import unicodedata
 
 import click
 
 from proverbench.unseen import is_unseen, unseen
 
 WIDTH = 80
+_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
+_RIGHT_TO_LEFT = ("R", "AL")
 _MAX_WIDTH = 100
 
 
@@ -44,6 +47,13 @@ def one_line(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
+def isolated(line: str) -> str:
+    """A line that does not turn what stands beside it: isolated where it has letters that are written right to left."""
+    if line.isascii() or not any(unicodedata.bidirectional(char) in _RIGHT_TO_LEFT for char in line):
+        return line
+    return f"{_ISOLATE}{line}{_END_ISOLATE}"
+
+
 def cells(text: str) -> int:
     """Columns that a printable text takes; a wide character takes two."""
     if text.isascii():
@@ -73,13 +83,13 @@ def cut_middle(text: str, columns: int) -> str:
 def padded(text: str, columns: int) -> str:
     """The text cut and filled to exactly so many columns."""
     text = cut(text, columns)
-    return text + " " * (columns - cells(text))
+    return isolated(text) + " " * (columns - cells(text))
 
 
 def right(text: str, columns: int) -> str:
     """As :func:`padded`, but flush right."""
     text = cut(text, columns)
-    return " " * (columns - cells(text)) + text
+    return " " * (columns - cells(text)) + isolated(text)
 
 
 def wrapped(text: str, columns: int) -> list[str]:
@@ -114,19 +124,19 @@ def flowing(text: str, columns: int) -> list[str]:
 
 def beside(label: str, text: str, columns: int) -> list[str]:
     """A label, and the text beside it."""
-    first, *more = flowing(text, columns - len(label))
+    first, *more = map(isolated, flowing(text, columns - len(label)))
     return [label + first, *(" " * len(label) + line for line in more)]
 
 
 def rule(title: str, columns: int) -> str:
     """``── title ────`` over the whole width."""
     title = cut(title, columns - 6)
-    return f"── {title} " + "─" * max(0, columns - 4 - cells(title))
+    return f"── {isolated(title)} " + "─" * max(0, columns - 4 - cells(title))
 
 
 def section(title: str, text: str, columns: int = WIDTH) -> str:
     """A rule with a title, and the text below it, indented by two."""
-    lines = (f"  {line}".rstrip() for line in flowing(text.strip("\n"), columns - 2))
+    lines = (f"  {isolated(line)}".rstrip() for line in flowing(text.strip("\n"), columns - 2))
     return click.style(rule(title, columns), bold=True) + "\n" + "\n".join(lines)
 
 

@@ -29,7 +29,13 @@ from proverbench.cli.common import HandlesErrors
     metavar="N",
     help="Draw N of a ProverBench run's proofs, which whoever has the page can label in it (docs/labels.md).",
 )
-@click.option("--published", is_flag=True, help="Show the published Table 1 beside the runs.")
+@click.option(
+    "--published",
+    metavar="[NAME]",
+    is_flag=False,
+    flag_value="advancedmathbench",
+    help="Show published figures beside the runs: Table 1, or those of another benchmark (docs/report.md).",
+)
 def command(**given: Any) -> int:
     """One page of one or more RUNS that works offline: scores, plots, every proof and judgment.
 

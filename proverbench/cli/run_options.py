@@ -9,6 +9,21 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path)
+ON_CLUSTERS = (
+    click.option(
+        "--executor",
+        type=click.Choice(["local", "ray"]),
+        default="local",
+        show_default=True,
+        help="Where calls are made: in this process, or on a Ray cluster (docs/many-machines.md).",
+    ),
+    click.option(
+        "--ray-address",
+        metavar="HOST:PORT",
+        help="The Ray cluster to join. [default: RAY_ADDRESS; without it, one is started on this machine alone]",
+    ),
+)
+"""Where calls are made."""
 
 
 def shared_options(*, data: str, shipped: str, repeats: int, reference_shown: bool) -> Callable[[F], F]:
@@ -103,18 +118,7 @@ def shared_options(*, data: str, shipped: str, repeats: int, reference_shown: bo
             metavar="N",
             help="Calls in flight at each endpoint. [default: the config's]",
         ),
-        click.option(
-            "--executor",
-            type=click.Choice(["local", "ray"]),
-            default="local",
-            show_default=True,
-            help="Where calls are made: in this process, or on a Ray cluster (docs/many-machines.md).",
-        ),
-        click.option(
-            "--ray-address",
-            metavar="HOST:PORT",
-            help="The Ray cluster to join. [default: RAY_ADDRESS; without it, one is started on this machine alone]",
-        ),
+        *ON_CLUSTERS,
         click.option(
             "--batch",
             is_flag=False,
@@ -133,3 +137,10 @@ def shared_options(*, data: str, shipped: str, repeats: int, reference_shown: bo
         return command
 
     return add
+
+
+def on_clusters(command: F) -> F:
+    """Give a command the options that say where calls are made."""
+    for option in reversed(ON_CLUSTERS):
+        command = option(command)
+    return command

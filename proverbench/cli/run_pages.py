@@ -41,12 +41,12 @@ from proverbench.records import (
 )
 from proverbench.run.extent import row_id
 from proverbench.run.folder import RunFolder
+from proverbench.run.looks import Looks, looks_in
 from proverbench.run.remarks import remarks, shown_metrics
 from proverbench.run.texts import exact_text
 from proverbench.run.timing import timing
-from proverbench.show.browsing import Call, Disagreement, Entry, Missing, Overview, judgment_words
+from proverbench.show.browsing import Call, Disagreement, Entry, Missing, Overview, hidden_texts, judgment_words
 from proverbench.spending.money import used
-from proverbench.unseen import unseen
 
 # Columns of the judgments of one proof in a table: enough for a reason code, and for eight signs or so.
 _REASON = 18
@@ -130,7 +130,7 @@ def _number(name: str, value: float | int | None, scored: bool) -> str:
     return str(value) if isinstance(value, int) else f"{value:.3f}"
 
 
-def troubles(manifest: Manifest, summary: Summary, missing: Missing, columns: int) -> list[str]:
+def troubles(manifest: Manifest, summary: Summary, missing: Missing, looks: Looks, columns: int) -> list[str]:
     """What is missing, what is invalid, and what a reader should know before quoting a score."""
     lines: list[str] = []
     if missing.proofs:
@@ -147,7 +147,7 @@ def troubles(manifest: Manifest, summary: Summary, missing: Missing, columns: in
         if reasons:
             said = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
             lines += beside("invalid  ", f"{role}: {said}", columns)
-    for remark in remarks(manifest, summary):
+    for remark in remarks(manifest, summary, looks):
         lines += beside("note     ", remark, columns)
     return lines
 
@@ -155,11 +155,12 @@ def troubles(manifest: Manifest, summary: Summary, missing: Missing, columns: in
 def first_page(run: RunFolder, found: Overview, state: str, columns: int) -> str:
     """Scores, and what is missing or invalid."""
     scored = f"scored by {found.summary.scored_by}, protocol {found.summary.protocol}"
-    spent = used(found.summary.usage, timing(run.sources)["roles"])
+    times = timing(run.sources)
+    spent = used(found.summary.usage, times["roles"])
     parts = [
         [*head(run, state), scored, *([f"used {spent}"] if spent else [])],
         scores(found.summary, columns),
-        troubles(run.manifest, found.summary, found.missing, columns),
+        troubles(run.manifest, found.summary, found.missing, looks_in(times), columns),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
@@ -278,8 +279,10 @@ def _facts(run: RunFolder, entry: Entry, row: Row, columns: int) -> list[str]:
     if record.judgments:
         facts.append(("judges", disagreement_words(entry.disagreement, record)))
         facts += [("", f"{judgment.repeat}: {judgment_words(judgment)}") for judgment in record.judgments]
-    if characters := sum(map(unseen, record.steps)):
-        facts.append(("unseen", f"{characters} characters that a person cannot see; here they are spelled out"))
+    facts += [
+        ("unseen", f"{count} characters{of} that a person cannot see; here they are spelled out")
+        for of, count in hidden_texts(record, row)
+    ]
     if record.neutralised:
         facts.append(("shown", f"to judges with {record.neutralised} tags neutralised; here it is as written"))
     return [line for label, text in facts for line in beside(f"{label:<12}", text, columns)]

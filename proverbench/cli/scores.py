@@ -14,6 +14,7 @@ from proverbench.metrics.registry import unit_note
 from proverbench.metrics.shown import split_footnotes
 from proverbench.records import SplitSummary, Summary
 from proverbench.run.folder import TIMING
+from proverbench.run.looks import looks_in
 from proverbench.run.manifest import read_manifest
 from proverbench.run.provenance import provenance_words
 from proverbench.run.remarks import remarks, shown_metrics
@@ -63,9 +64,10 @@ def _print(summary: Summary, path: Path) -> None:
             console.print(f"invalid, {role}: " + ", ".join(f"{reason} {n}" for reason, n in reasons.items()))
     if summary.closed_unanswered:
         console.print(f"{summary.closed_unanswered} unanswered calls were closed as zero credit (--final)")
-    for remark in remarks(manifest, summary):
+    times = msgspec.json.decode((path / TIMING).read_bytes())
+    for remark in remarks(manifest, summary, looks_in(times)):
         console.print(f"note: {remark}")
-    if spent := used(summary.usage, msgspec.json.decode((path / TIMING).read_bytes())["roles"]):
+    if spent := used(summary.usage, times["roles"]):
         console.print(f"used {spent}")
     console.print(f"saved in {path}: summary.json, records.jsonl, calls.jsonl, timing.json", soft_wrap=True)
 

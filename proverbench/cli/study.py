@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from proverbench.cli.common import HandlesErrors
-from proverbench.cli.run_options import FILE
+from proverbench.cli.run_options import FILE, on_clusters
 
 
 @click.command(cls=HandlesErrors, name="study", context_settings={"help_option_names": ["-h", "--help"]})
@@ -13,6 +13,14 @@ from proverbench.cli.run_options import FILE
 @click.option("--output", type=FILE, metavar="DIR", help="Folder of the study. [default: studies/NAME, of NAME.toml]")
 @click.option("--dry-run", is_flag=True, help="Check everything, print what is to be asked and its cost; call nothing.")
 @click.option("--shard", metavar="i/n", help="Only this part of the problems (1-based); join with merge.")
+@on_clusters
+@click.option(
+    "--batch",
+    is_flag=False,
+    flag_value="all",
+    metavar="[ROLES]",
+    help="Ask judges in the provider's batches, at half price (docs/batch.md); or --batch verifier, --batch meta.",
+)
 @click.option(
     "--init",
     "configs",

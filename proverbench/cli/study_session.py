@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,16 +15,21 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from proverbench.ask.executors.shared import OnRay
 from proverbench.ask.study import DrivenRun, Study, StudyListener
 from proverbench.ask.study_plan import StudyPlan
+from proverbench.benchmark import benchmark_of
 from proverbench.cli.common import EXIT_COMPLETE, EXIT_INCOMPLETE
 from proverbench.cli.matrix import print_matrix
 from proverbench.cli.progress import TimeLeft
 from proverbench.cli.session import failure_words, spare_collector
+from proverbench.cli.signals import EXIT_OF_SIGNAL, say_stopped
 from proverbench.cli.stop_signals import StopSignals
 from proverbench.cli.streams import say
 from proverbench.cli.tables import PlainConsole
 from proverbench.metrics.registry import headlines
+from proverbench.run.batches import open_batches
+from proverbench.run.sources import Sources
 from proverbench.spending.money import Cost
 
 if TYPE_CHECKING:
@@ -85,8 +90,8 @@ class StudyDisplay(StudyListener):
                 self.say(self._line())
 
     def _say_notes(self) -> None:
-        callers = self._study.callers.values() if self._study is not None else ()
-        for note in [note for caller in callers for note in caller.state.notes]:
+        states = self._study.place.states if self._study is not None else ()
+        for note in [note for state in states for note in state.notes]:
             if note not in self._notes:
                 self._notes.add(note)
                 self.say(note)
@@ -98,6 +103,8 @@ class StudyDisplay(StudyListener):
         done, wanted = sum(count.answered for count in stages), sum(count.wanted for count in stages)
         got = sum(count.got for count in stages)
         parts = [f"{done:,} of {wanted:,} judgments", f"{self._study.in_flight} in flight"]
+        if self._study.in_batches:
+            parts.append(f"{self._study.in_batches:,} in batches")
         parts.append(f"{sum(run.complete for run in runs)} of {len(runs)} runs complete")
         spent = [run.driver.spent for run in runs if run.asks and run.driver.stages]
         if any(one.priced for one in spent):
@@ -149,11 +156,15 @@ class StudyExecution:
 
     Args:
         plan: The study, checked.
+        spread: Whether calls are made on a Ray cluster.
+        ray_address: Of the cluster to join, where the command line names it.
     """
 
-    def __init__(self, plan: StudyPlan) -> None:
+    def __init__(self, plan: StudyPlan, *, spread: bool = False, ray_address: str | None = None) -> None:
         self._display = StudyDisplay()
-        self._study = Study(plan, listener=self._display)
+        self._spread = " --executor ray" if spread else ""
+        place = OnRay(self._display.say, ray_address) if spread else None
+        self._study = Study(plan, listener=self._display, place=place)
         self._signals = StopSignals(self._on_first_interrupt)
 
     def main(self) -> int:
@@ -166,11 +177,23 @@ class StudyExecution:
         return asyncio.run(self._run())
 
     async def _run(self) -> int:
-        spare_collector()
-        with self._signals as signals:
-            await self._study.run(self._why_at_once)
-            signals.disarm()
-            return self._finish()
+        async with AsyncExitStack() as stack:
+            with StopSignals() as opening:
+                try:
+                    await stack.enter_async_context(self._study)
+                except (asyncio.CancelledError, SystemExit) as exc:
+                    by_ray = isinstance(exc, SystemExit) and exc.code == signal.SIGTERM  # it takes SIGTERM over
+                    came = opening.came or (signal.SIGTERM if by_ray else None)
+                    if came is None:
+                        raise
+                    say_stopped(came)
+                    return EXIT_OF_SIGNAL[came]
+            spare_collector()
+            with self._signals as signals:
+                await self._study.ask(self._why_at_once)
+                signals.disarm()
+                await stack.aclose()
+                return self._finish()
 
     def _why_at_once(self) -> str | None:
         came = self._signals.came
@@ -178,11 +201,12 @@ class StudyExecution:
 
     def _on_first_interrupt(self) -> None:
         self._study.stop("interrupted")
-        if self._signals.armed:
+        if self._signals.armed and (self._study.in_flight or not self._study.in_batches):
             self._display.say(
                 f"asking nothing new; {self._study.in_flight} calls in flight are saved as they come (Ctrl-C again "
                 "stops at once)"
             )
+        self._study.leave()
 
     def _finish(self) -> int:
         """Print the matrix and what went wrong; the last line says how to go on."""
@@ -194,11 +218,13 @@ class StudyExecution:
             for role, count in run.driver.stages.items():
                 for error, (calls, message) in count.failures.items():
                     say(f"{run.cell.name}: unanswered: {failure_words(role, error, calls, message)}")
+            if run.summary is not None and not run.complete:
+                _say_batches(run)
             if run.trouble is not None:
                 say(f"error: {run.cell.name}: {run.trouble}")
         whole = all(run.complete for run in study.runs)
         sound = not any(run.trouble for run in study.runs)
-        command = f"proverbench study {_command_path(study.plan)}"
+        command = f"proverbench study {_command_path(study.plan)}{self._spread}"
         if whole:
             say(f"complete; look into it with: proverbench report {shlex.quote(str(study.plan.folder))}")
         else:
@@ -207,6 +233,19 @@ class StudyExecution:
         if code is not None:
             return code
         return EXIT_COMPLETE if whole and sound and printed else EXIT_INCOMPLETE
+
+
+def _say_batches(run: DrivenRun) -> None:
+    """Which of its calls are in batches that go on."""
+    with closing(Sources(run.cell.path)) as sources:
+        left = open_batches(sources)
+    command = benchmark_of(run.planned.task).command
+    for role, batches in left.items():
+        calls = sum(len(batch.numbers) for batch in batches)
+        say(
+            f"{run.cell.name}: {calls} {role} calls are in batches, which go on at the provider: the line below "
+            f"collects them; to stop them: {command} --resume {shlex.quote(str(run.cell.path))} --cancel-batches"
+        )
 
 
 def _command_path(plan: StudyPlan) -> str:

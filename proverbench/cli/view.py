@@ -17,7 +17,13 @@ from proverbench.cli.common import HandlesErrors
     show_default=True,
     help="Port of localhost; 0 takes a free one.",
 )
-@click.option("--published", is_flag=True, help="Show the published Table 1 beside the runs.")
+@click.option(
+    "--published",
+    metavar="[NAME]",
+    is_flag=False,
+    flag_value="advancedmathbench",
+    help="Show published figures beside the runs: Table 1, or those of another benchmark (docs/report.md).",
+)
 def command(**given: Any) -> int:
     """Show RUNS in the browser: the page of `proverbench report`, served on localhost.
 

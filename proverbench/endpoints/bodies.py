@@ -94,7 +94,8 @@ class Share:
         """Hold so many bytes more, and read on when there is room for them."""
         self.held += size
         self._budget.held += size
-        await self._budget.room_for(self)
+        if self._budget.held > BUDGET_BYTES:
+            await self._budget.room_for(self)
 
 
 async def _bounded(chunks: AsyncIterator[bytes], most: int) -> AsyncIterator[bytes]:

@@ -5,7 +5,7 @@ import random
 import time
 from collections.abc import Callable
 
-from proverbench.concurrency import awake_timeout
+from proverbench.concurrency import AwakeTimeout
 from proverbench.endpoints.audit import Remarks, audit
 from proverbench.endpoints.base import (
     CONNECT_ATTEMPTS,
@@ -194,7 +194,7 @@ class EndpointCaller:
         watch = self.limiter.watch()
         reply: Reply | None = None
         try:
-            async with awake_timeout(self._timeout_s):
+            async with AwakeTimeout(self._timeout_s):
                 reply = await self._endpoint.complete(request)
                 if self._audits:
                     reply = audit(reply)

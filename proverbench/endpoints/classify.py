@@ -65,7 +65,9 @@ _NO_CREDIT = (
     r"insufficient_(?:user_)?quota|billing|insufficient[_ ](?:\w+ )?(?:balance|credit|fund)|credit balance"
     r"|exceeded_current_quota|exceeded your current (?:token )?quota|pre_consume_token_quota_failed|arrearage"
     r"|(?:account|your|token) balance|not in good standing|\n1113\n"
-    r"|payment required|out of credits|no credits|more credits|spend(?:ing)? limit"
+    r"|payment (?:is )?(?:required|overdue)|out of credits?|no (?:more )?credits?\b|more credits|spend(?:ing)? limit"
+    r"|credits? (?:are |is |have been |has been )?(?:exhausted|depleted|used up|expired)|unpaid|top[ -]up your"
+    r"|(?:monthly|project|account|spend(?:ing)?) budget|budget has been exceeded|余额不足|欠费|充值"
 )
 _PER_MINUTE = (
     r"resource_exhausted|(?:retry|try again) (?:in|after) \d|per (?:minute|second)|too_many_requests_error"

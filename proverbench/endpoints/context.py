@@ -114,12 +114,17 @@ def clash(rooms: Iterable[Room]) -> str | None:
     if not known:
         return None
     worst = max(known, key=lambda room: room.prompt or 0)
-    fitting = [room.largest_limit for room in known]
-    largest = min((limit for limit in fitting if limit is not None), default=None)
+    fitting = [limit for room in known if (limit := room.largest_limit) is not None]
+    largest = min(fitting, default=None)
     if worst.prompt is not None and worst.context is not None and worst.prompt >= worst.context:
         remedy = "; raise the server's context, for no max_tokens makes such a prompt fit"
+        if largest is not None:
+            remedy += f" ({len(fitting):,} of {len(known):,} prompts would fit with max_tokens = {largest:,})"
     elif largest is not None:
-        remedy = f"; lower max_tokens to {largest:,}, with which each of these prompts fits, or raise the context"
+        remedy = (
+            f"; lower max_tokens to {largest:,}, with which {len(fitting):,} of {len(known):,} prompts fit, "
+            "or raise the context"
+        )
     else:
         remedy = "; lower max_tokens or raise the server's context"
     return worst.words() + remedy

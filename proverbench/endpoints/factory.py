@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _DESCRIPTORS_KEPT = 64
 """File descriptors left for everything but connections: files of the run, libraries, the terminal."""
-_DESCRIPTORS_SPARE = 24
+_DESCRIPTORS_SPARE = 14
 """As many at least beyond those that are open, where the system allows few."""
 
 
@@ -146,8 +146,9 @@ def _within_descriptors(wanted: Mapping[str, int]) -> tuple[dict[str, int], str 
         kept = min(kept, len(os.listdir("/dev/fd")) + _DESCRIPTORS_SPARE)
     share = max(1, allowed - kept) / sum(wanted.values())
     lowered = {name: max(1, int(n * share)) for name, n in wanted.items()}
+    calls = "1 call is" if sum(lowered.values()) == 1 else f"{sum(lowered.values())} calls are"
     return lowered, (
-        f"the system allows {allowed} open files (ulimit -n), so at most {sum(lowered.values())} calls are in flight "
+        f"the system allows {allowed} open files (ulimit -n), so at most {calls} in flight "
         f"instead of {sum(wanted.values())}; raise it for more: ulimit -n {needed}"
     )
 

@@ -22,6 +22,7 @@ from proverbench.endpoints.sse import Event, iter_events
 from proverbench.endpoints.transport import Transport
 from proverbench.errors import AttemptTimeoutError, CallFailedError, EndpointError, Partial, TransientError
 from proverbench.inputs.config import EndpointConfig, RoleConfig
+from proverbench.redact import Redactor
 from proverbench.spending.money import output_limit
 from proverbench.spending.usage import merge_usage
 
@@ -131,17 +132,21 @@ async def _once(raw: bytes) -> AsyncIterator[bytes]:
     yield raw
 
 
-def _usage(value: Any, clean: Callable[[str], str], depth: int = 0) -> Any:
+def _usage(value: Any, redact: Redactor, depth: int = 0) -> Any:
     """Token counts with every text cleaned, and nothing that is nested deeper than any provider's."""
     if value is None or isinstance(value, int | float):
         return value
     if isinstance(value, str):
-        return clean(value)
+        return redact.field(value)
     if depth >= _DEEPEST_USAGE:
         return None
     if isinstance(value, dict):
-        return {clean(str(key)): _usage(item, clean, depth + 1) for key, item in value.items()}
-    return [_usage(item, clean, depth + 1) for item in value] if isinstance(value, list) else None
+        name = redact.name
+        return {
+            name(str(key)): item if type(item) is int else _usage(item, redact, depth + 1)
+            for key, item in value.items()
+        }
+    return [_usage(item, redact, depth + 1) for item in value] if isinstance(value, list) else None
 
 
 class HttpEndpoint:
@@ -170,6 +175,7 @@ class HttpEndpoint:
     ) -> None:
         self.endpoint = endpoint
         self.roles = {name: self.wire(role) for name, role in roles.items()}
+        self._models = {role.model for role in roles.values()}
         self._redact = access.redact
         self._on_quota = on_quota
         self._turns = Turns()
@@ -289,17 +295,16 @@ class HttpEndpoint:
 
     def cleaned(self, reply: Reply) -> Reply:
         """The reply without the endpoint's secrets: servers echo them in the oddest fields, and replies are kept."""
-        whole, field = self._redact.whole, self._redact.field
-        known = {wire.role.model for wire in self.roles.values()}
-        usage = _usage(reply.usage, field)
+        whole, field, name = self._redact.whole, self._redact.field, self._redact.name
+        usage = _usage(reply.usage, self._redact)
         return replace(
             reply,
             text=whole(reply.text),
             reasoning=reply.reasoning and whole(reply.reasoning),
-            finish_reason=reply.finish_reason and field(reply.finish_reason),
+            finish_reason=reply.finish_reason and name(reply.finish_reason),
             usage=usage if isinstance(usage, dict) else None,
-            model=reply.model if reply.model in known else reply.model and field(reply.model),
-            fingerprint=reply.fingerprint and field(reply.fingerprint),
+            model=reply.model if reply.model in self._models else reply.model and name(reply.model),
+            fingerprint=reply.fingerprint and name(reply.fingerprint),
             response_id=reply.response_id and field(reply.response_id),
         )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -51,6 +51,39 @@ class _Completion(msgspec.Struct):
     model: Any = None
     system_fingerprint: Any = None
     id: Any = None
+
+
+class _PlainDelta(msgspec.Struct):
+    content: str | None = None
+    refusal: Literal[""] | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+
+
+class _PlainChoice(msgspec.Struct):
+    delta: _PlainDelta
+    index: Literal[0] = 0
+    finish_reason: Literal[""] | None = None
+    native_finish_reason: Literal[""] | None = None
+    provider_specific_fields: None = None
+    usage: None = None
+    error: None = None
+
+
+class _PlainChunk(msgspec.Struct):
+    """A chunk that brings text and nothing else, as nearly all do; what decodes as one needs no further look."""
+
+    choices: tuple[_PlainChoice]
+    object: Literal["chat.completion.chunk"]
+    error: None = None
+    usage: None = None
+    x_groq: None = None
+    model: Any = None
+    system_fingerprint: Any = None
+    id: Any = None
+
+
+_PLAIN = msgspec.json.Decoder(_PlainChunk)
 
 
 class OpenAIEndpoint(HttpEndpoint):
@@ -124,6 +157,10 @@ class OpenAIEndpoint(HttpEndpoint):
         last = _Choice()
         done = False
         async for event in events:
+            if not event.name and (plain := _plain(event.data)) is not None:
+                _take_over(whole, plain)
+                _hear_plain(plain.choices[0].delta, heard)
+                continue
             if event.data.startswith(b"[DONE]"):
                 done = True
                 break
@@ -171,6 +208,14 @@ class OpenAIEndpoint(HttpEndpoint):
         return self.refused_or_raise(200, facts, wire)
 
 
+def _plain(raw: bytes) -> _PlainChunk | None:
+    """A chunk of text alone; None of any other chunk."""
+    try:
+        return _PLAIN.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
 def _choices(completion: _Completion) -> list[_Choice]:
     """The choices that can be read; others, such as null, are passed over, for one beside them may be paid for."""
     choices = completion.choices if isinstance(completion.choices, list) else []
@@ -212,6 +257,14 @@ def _hear(choice: _Choice, heard: Heard, refusal: list[str]) -> None:
             heard.text.append(piece)
         heard.reasoning += [*_reasoning(delta), *thinking]
         refusal.append(refusal_of(delta))
+
+
+def _hear_plain(delta: _PlainDelta, heard: Heard) -> None:
+    """The same for a chunk of text alone."""
+    if delta.content:
+        heard.text.append(delta.content)
+    if thought := delta.reasoning_content or delta.reasoning:
+        heard.reasoning.append(thought)
 
 
 def _message(value: Any) -> _Message | None:
@@ -280,7 +333,7 @@ def _reasoning(message: _Message) -> list[str]:
     return []
 
 
-def _take_over(whole: _Completion, chunk: _Completion) -> None:
+def _take_over(whole: _Completion, chunk: _Completion | _PlainChunk) -> None:
     whole.model = whole.model or chunk.model
     whole.id = whole.id or chunk.id
     whole.system_fingerprint = whole.system_fingerprint or chunk.system_fingerprint

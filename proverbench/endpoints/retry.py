@@ -47,10 +47,19 @@ _UNIT_WORDS = (
 _SPAN = re.compile(
     r"(\d{1,9}(?:\.\d{1,9})?) ?(" + "|".join(words for words, _ in _UNIT_WORDS) + r")(?![a-z])", re.IGNORECASE
 )
+_SPANS = rf"{_SPAN.pattern}(?:(?:,? and |,? ?){_SPAN.pattern})*"
+_ASKED = r"(?:retry(?:ing)?|try(?: it)? again|resets?|available(?: again)?)(?: your request| the request| it)?"
 _HINT = re.compile(
-    rf"(?:retry|try again) (?:in|after) (?:about )?({_SPAN.pattern}(?:(?:,? and |,? ?){_SPAN.pattern})*)",
+    rf"(?:{_ASKED} (?:in|after)|wait(?: for)?)(?: about| approximately| another| at least)? ({_SPANS})", re.IGNORECASE
+)
+_PLAIN_HINT = re.compile(r"retry[ -]after ?[:=]? ?(\d{1,13}(?:\.\d{1,9})?)(?![\w.:-])", re.IGNORECASE)
+"""``Retry after: 12``, as the header has it: seconds, or a moment in Unix time."""
+_MOMENT = re.compile(
+    rf"{_ASKED} (?:at|after|on) (?:(\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{{1,9}})?)?)"
+    r"|(\d\d?:\d\d(?::\d\d)?)) ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?(?!\w)",
     re.IGNORECASE,
 )
+"""``Try again at 12:00 UTC``, ``resets at 2026-01-01T12:00:00Z``: a date and a time, or the next such time."""
 _DATE_S, _DATE_MS = 1e9, 1e12
 """Above these a number is no duration but a moment: Unix seconds, Unix milliseconds."""
 
@@ -70,7 +79,12 @@ def asked_wait(headers: Mapping[str, str], facts: ErrorFacts, *, now: datetime |
         now: The present time, for dates.
     """
     now = now or datetime.now(UTC)
-    for asked in (_asked_in(headers, now), _asked_in(facts.headers, now), _span(facts.wait), _in_words(facts.message)):
+    for asked in (
+        _asked_in(headers, now),
+        _asked_in(facts.headers, now),
+        _span(facts.wait),
+        _in_words(facts.message, now),
+    ):
         if asked is not None:
             return asked
     return None
@@ -91,9 +105,25 @@ def _asked_in(headers: Mapping[str, str], now: datetime) -> float | None:
     return seconds
 
 
-def _in_words(message: str) -> float | None:
-    found = _HINT.search(message)
-    return _span(found[1]) if found else None
+def _in_words(message: str, now: datetime) -> float | None:
+    if found := _HINT.search(message):
+        return _span(found[1])
+    if found := _PLAIN_HINT.search(message):
+        return _seconds(_number(found[1]), now)
+    found = _MOMENT.search(message)
+    return _moment(found[1], found[2], found[3], now) if found else None
+
+
+def _moment(date: str | None, time_of_day: str | None, zone: str | None, now: datetime) -> float | None:
+    """The seconds until a moment; without a zone in UTC. A time without a date is the next one."""
+    text = date or f"{now.astimezone(UTC).date().isoformat()}T{(time_of_day or '').rjust(5, '0')}"
+    offset = "+00:00" if zone is None or zone.upper() in ("Z", "UTC", "GMT") else zone
+    try:
+        moment = datetime.fromisoformat(text + offset)
+    except ValueError:
+        return None
+    left_s = (moment - now).total_seconds()
+    return left_s % 86_400 if date is None else max(left_s, 0.0)
 
 
 def _span(text: str) -> float | None:

@@ -23,11 +23,16 @@ class LabelLine:
         """Whether the line holds no label: nothing was said yet, or it was taken back."""
         annotation = self.data.get("annotation")
         names = ("first_fatal_error_step", "recoverable_error_steps", "verdict")
-        return isinstance(annotation, dict) and all(annotation.get(name) is None for name in names)
+        unsaid = isinstance(annotation, dict) and all(annotation.get(name) is None for name in names)
+        return unsaid and self.data.get("grade") is None
 
-    def proof(self) -> tuple[Proof | None, list[str]]:
-        """The proof with its label, or every fault of the line."""
-        found = read_proof(self.row)
+    def proof(self, correct_from: float | None = None) -> tuple[Proof | None, list[str]]:
+        """The proof with its label, or every fault of the line.
+
+        Args:
+            correct_from: Points from which a proof that was graded counts as correct.
+        """
+        found = read_proof(self.row, correct_from)
         return found, self.row.faults
 
 

@@ -66,6 +66,8 @@ class PublishedRun:
 
 def is_published(path: Path) -> bool:
     """Whether the folder is a run of the published evaluator."""
+    if not (path / "manifest.json").is_file():
+        return False
     try:
         msgspec.json.decode((path / "manifest.json").read_bytes().removeprefix(BOM_UTF8), type=WrittenMark)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):

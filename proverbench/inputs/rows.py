@@ -67,9 +67,13 @@ def read_proof(row: DataLine, correct_from: float | None = None) -> Proof | None
     """
     fields = _common(row)
     steps = read_steps(row, row.data.get("steps", ABSENT))
+    before = len(row.faults)
     graded = read_grade(row)
+    annotation: Annotation | None
     if graded is not None and _names_no_label(row.data):
-        annotation: Annotation | None = _graded(row, graded_annotation(graded, correct_from))
+        annotation = _graded(row, graded_annotation(graded, correct_from))
+    elif len(row.faults) > before and _names_no_label(row.data):
+        annotation = None  # the grade was to be the label; that it is none is said
     else:
         annotation = _annotation(row, len(steps) if steps is not None else None)
     correct = first_error = None

@@ -143,9 +143,12 @@ def compare_by_calibration(
     values: dict[str, float] = {}
     for name, run in runs.items():
         table = acceptance_table(run)
-        point = _checked(table)
         parts[name] = table.summary()
-        _refuse(join(parts[name], rule.summary()), rates, _youden(rule))
+        try:
+            point = _checked(table)
+            _refuse(join(parts[name], rule.summary()), rates, _youden(rule))
+        except UncorrectableError as exc:
+            raise UncorrectableError(f"{name}: {exc}") from exc
         raw = rogan_gladen(point["accepted"], point["judged"], rates["sensitivity"], rates["specificity"])
         values[name] = min(point["judged"], max(0.0, raw))
     return judge_pairs("corrected", values, parts, rogan_gladen, shared=rule.summary(), alpha=alpha)
@@ -219,7 +222,10 @@ def compare_by_labels(
     """
     strata = {}
     for name, run in runs.items():
-        _check_labels(run, labels[name])
+        try:
+            _check_labels(run, labels[name])
+        except UncorrectableError as exc:
+            raise UncorrectableError(f"{name}: {exc}") from exc
         strata[name] = stratified(run, labels[name])
     parts = {name: found.summary for name, found in strata.items()}
     functions = {name: found.g for name, found in strata.items()}
@@ -311,7 +317,7 @@ def _refuse(joined: Summary, rates: Mapping[str, float], youden: Mapping[str, An
         ends = ", ".join("?" if youden[end] is None else f"{youden[end]:.3f}" for end in ("low", "high"))
         raise UncorrectableError(
             f"sensitivity {rates['sensitivity']:.3f} + specificity {rates['specificity']:.3f} - 1 has the 95 % "
-            f"interval [{ends}], which reaches 0: the judge is not shown to tell correct from incorrect proofs; "
+            f"interval [{ends}], which is not above 0: the judge is not shown to tell correct from incorrect proofs; "
             "use a better judge or more annotated proofs"
         )
     above = interval(joined, lambda a, g, sens, spec: a - (1 - spec) * g)

@@ -4,8 +4,9 @@
 """
 
 import inspect
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ Function = Callable[..., Any]
 
 _ROUNDS = 8
 """Steps towards an extreme of g."""
+_MOST_FLAT = 4
+"""Rates that g does not seem to depend on where it is observed; with more of them none is tried."""
 _STEPS = 60
 """Newton steps at the most; five or so are needed."""
 
@@ -72,23 +75,40 @@ class Curve:
         if self._rates == 1:
             values = self._values(quantile * np.array([[-1.0], [1.0]]))
             return _best(values[np.isfinite(values)], side, self.centre)
+        found = [value for start in self._starts() for value in self._climb(start, quantile, side)]
+        return _best(np.array([value for value in found if math.isfinite(value)]), side, self.centre)
+
+    def _starts(self) -> list[Floats]:
+        """Slopes to begin with: those at the observed rates, and where some are flat others in their place.
+
+        A harmonic mean of two rates at 0 rises only where both do: no slope shows that.
+        """
+        h = self._slopes(np.zeros(self._rates), 0.5)
+        flat = np.flatnonzero(h == 0)
+        steep = float(np.abs(h).max()) or 1.0
+        starts = [h] if len(flat) < self._rates else []
+        for signs in itertools.product((1.0, -1.0), repeat=len(flat)) if 0 < len(flat) <= _MOST_FLAT else ():
+            tried = h.copy()
+            tried[flat] = steep * np.array(signs)
+            starts.append(tried)
+        return starts
+
+    def _climb(self, start: Floats, quantile: float, side: int) -> Iterator[float]:
+        """Values of g on the ellipsoid, on the way to its extreme."""
         z = np.zeros(self._rates)
-        seen: list[float] = []
         for turn in range(_ROUNDS):
-            h = self._slopes(z, 0.5 if turn == 0 else 0.25)
+            h = start if turn == 0 else self._slopes(z, 0.25)
             direction = self._r @ h
             size = float(h @ direction)
             if size <= 0:
-                break
+                return
             target = side * quantile * direction / math.sqrt(size)
             if turn >= 2:
                 mixed = (target + z) / 2
                 length = float(mixed @ np.linalg.solve(self._r, mixed))
                 target = mixed * quantile / math.sqrt(length) if length > 0 else target
             z = target
-            seen.append(float(self._values(z[None])[0]))
-        finite = np.array([value for value in seen if math.isfinite(value)])
-        return _best(finite, side, self.centre)
+            yield float(self._values(z[None])[0])
 
     def degrees(self) -> tuple[float, Floats]:
         """Degrees of freedom of g, and each rate's share of its variance (K,)."""

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec import UNSET
+
 from proverbench.metrics.agreement import repeat_agreement
 from proverbench.metrics.array_building import ArrayBuilder
 from proverbench.metrics.arrays import JudgmentArrays
@@ -24,8 +26,11 @@ def panel_of(labels: Labels) -> JudgmentArrays:
 
 
 def _judgment(repeat: int, proof: Any) -> Judgment:
-    step = None if proof is None else proof.first_error_step
-    return Judgment(repeat=repeat, valid=step is not None, first_error_step=step)
+    if proof is None:
+        return Judgment(repeat=repeat, valid=False)
+    if proof.first_error_step is None or proof.grade is not UNSET:  # the whole proof was judged, or graded
+        return Judgment(repeat=repeat, valid=True, accepts=proof.is_correct)
+    return Judgment(repeat=repeat, valid=True, first_error_step=proof.first_error_step)
 
 
 def annotator_agreement(labels: Labels) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from proverbench.errors import DataError, JournalError, UserInputError
 from proverbench.inputs.label_lines import label_faults, label_lines
-from proverbench.people.sheet import OPEN
+from proverbench.people.sheet import OPEN, OPEN_GRADED
 from proverbench.run.disk import disk, end_of_last_line, sync_folder
 from proverbench.run.texts import storable
 
@@ -90,7 +90,7 @@ class LabelBook:
                 self._state[key] = _state_of(line.data, version)
 
     def state(self, key: str) -> dict[str, Any]:
-        """What counts of a proof now: ``annotation``, ``undecided``, ``labelled``, ``version``.
+        """What counts of a proof now: ``annotation``, ``grade``, ``undecided``, ``labelled``, ``version``.
 
         Raises:
             KeyError: If the proof was not drawn.
@@ -106,7 +106,8 @@ class LabelBook:
 
         Args:
             key: The proof.
-            said: ``annotation`` (its error steps null takes a label back) and ``undecided``.
+            said: ``annotation`` (its error steps null takes a label back) and ``undecided``; where people grade,
+                ``grade`` (null takes it back), and of the annotation the texts alone.
             version: Of the state that the annotator saw.
             seconds: Spent on the proof.
 
@@ -124,10 +125,14 @@ class LabelBook:
             if version != now["version"]:
                 raise StaleError(now)
             row = {**self.rows[key], "annotator": self.annotator}
-            row["annotation"] = _annotation(said.get("annotation"))
+            empty = OPEN_GRADED if "max_grade" in row else OPEN
+            row["annotation"] = _annotation(said.get("annotation"), empty)
+            if "max_grade" in row:
+                row["grade"] = said.get("grade")
             row.pop("undecided", None)
             if said.get("undecided") is True:
-                row |= {"annotation": {**OPEN, "reviewer_comment": row["annotation"]["reviewer_comment"]}}
+                row |= {"annotation": {**empty, "reviewer_comment": row["annotation"]["reviewer_comment"]}}
+                row |= {"grade": None} if "max_grade" in row else {}
                 row["undecided"] = True
             if seconds is not None:
                 row["seconds"] = round(seconds, 1)
@@ -162,13 +167,15 @@ def _line(row: Mapping[str, Any]) -> str:
 def _state_of(data: Mapping[str, Any], version: int) -> dict[str, Any]:
     annotation = data.get("annotation") or dict(OPEN)
     undecided = data.get("undecided") is True
-    labelled = not undecided and annotation.get("recoverable_error_steps") is not None
-    return {"annotation": annotation, "undecided": undecided, "labelled": labelled, "version": version}
+    grade = data.get("grade")
+    labelled = not undecided and (annotation.get("recoverable_error_steps") is not None or grade is not None)
+    said = {"annotation": annotation, "undecided": undecided, "labelled": labelled, "version": version}
+    return said if grade is None else {**said, "grade": grade}
 
 
-def _annotation(said: Any) -> dict[str, Any]:
+def _annotation(said: Any, empty: Mapping[str, Any]) -> dict[str, Any]:
     """The annotation that a page sends, with all its fields; whether they obey the rules is another question."""
     if not isinstance(said, dict):
         raise DataError(f"annotation: found {said!r}; wanted an object")
-    known = {name: said.get(name, empty) for name, empty in OPEN.items()}
+    known = {name: said.get(name, unsaid) for name, unsaid in empty.items()}
     return {name: storable(value)[0] if isinstance(value, str) else value for name, value in known.items()}

@@ -1,51 +1,62 @@
-"""What labels buy: how wide the corrected score's interval is expected to be (docs/labels.md). Pure."""
+"""What labels buy: how wide the corrected score's interval is, and is going to be (docs/labels.md). Pure.
 
-import math
-from collections.abc import Sequence
+Both are intervals of :func:`proverbench.metrics.correction.correct_by_labels`, so that what is said while labelling is
+what `proverbench correct --labels` says afterwards.
+"""
+
+from collections.abc import Mapping
 from typing import NamedTuple
 
-Z = 1.959963984540054
-"""The normal quantile of a 95 % interval."""
+from proverbench.metrics.arrays import JudgmentArrays
+from proverbench.metrics.correction import UncorrectableError, correct_by_labels
+from proverbench.metrics.strata import NAMES, Labelled, strata_of
 
 
-class Stratum(NamedTuple):
-    """Proofs of which the judge said the same."""
+class Gain(NamedTuple):
+    """Widths of 95 % intervals, in [0, 1]; None where the labels do not suffice for one."""
 
-    share: float
-    """Of all judged proofs."""
-    correct: int
-    """Labelled ones that people found correct."""
-    labelled: int
-    planned: int
-    """How many of the draw are in it."""
+    width: float | None
+    """With the labels so far."""
+    expected: float | None
+    """With every label of the draw, if those to come are as those so far."""
 
 
-def expected_width(
-    strata: Sequence[Stratum], *, judged: float, run_width: float, labelled: bool = False
-) -> float | None:
-    """Width of the 95 % interval of a score that is post-stratified by labels.
-
-    A stratum's share of correct proofs is taken as (x + 1/2)/(n + 1) of its labels so far; the variance of its estimate
-    is π(1-π)/L, to which the run's own is added.
+def gain_of(run: JudgmentArrays, correct: Mapping[str, bool], probability: Mapping[str, float]) -> Gain:
+    """How much is known, and will be.
 
     Args:
-        strata: What is known so far.
-        judged: Share of all proofs that were judged.
-        run_width: Width of the interval that another draw of problems alone accounts for.
-        labelled: With the labels there are, instead of all that are planned.
-
-    Returns:
-        A width in [0, 1]; None where a stratum would have no label.
-
-    Source: the variance of a post-stratified mean; Cochran (1977), Sampling Techniques, 5A.9.
+        run: All splits of the run that is labelled.
+        correct: By proof, whether it was found correct; proofs without a label, or that nobody could judge, are left
+            out.
+        probability: Of every proof of the draw, in its order, the chance with which it was drawn.
     """
-    variance = (run_width / (2 * Z)) ** 2
-    for share, correct, known, planned in strata:
-        count = known if labelled else planned
-        if not share:
+    return Gain(_width(run, correct, probability), _width(run, completed(run, correct, probability), probability))
+
+
+def completed(run: JudgmentArrays, correct: Mapping[str, bool], probability: Mapping[str, float]) -> dict[str, bool]:
+    """The labels with those to come, of which in each stratum (x + 1/2)/(n + 1) are taken to say correct.
+
+    x of n labels so far do. What comes is spread evenly over the draw, so that nothing is random.
+    """
+    stratum = dict(zip(run.keys, strata_of(run.accepts, run.repeats).tolist(), strict=True))
+    known = {key: label for key, label in correct.items() if key in stratum}
+    said = [[label for key, label in known.items() if stratum[key] == k] for k in range(len(NAMES))]
+    rates = [(sum(labels) + 0.5) / (len(labels) + 1) for labels in said]
+    due = [0.5] * len(NAMES)
+    for key in probability:
+        if key in known or key not in stratum:
             continue
-        if not count:
-            return None
-        rate = (correct + 0.5) / (known + 1)
-        variance += (judged * share) ** 2 * rate * (1 - rate) / count
-    return min(1.0, 2 * Z * math.sqrt(variance))
+        k = stratum[key]
+        due[k] += rates[k]
+        known[key] = due[k] >= 1
+        due[k] -= known[key]
+    return known
+
+
+def _width(run: JudgmentArrays, correct: Mapping[str, bool], probability: Mapping[str, float]) -> float | None:
+    labels = Labelled(correct, {key: chance for key, chance in probability.items() if key in correct})
+    try:
+        found = correct_by_labels(run, labels.of(run))["interval"]
+    except UncorrectableError:
+        return None
+    return None if found is None or found["low"] is None else float(found["high"] - found["low"])

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET
+
 from proverbench.errors import DataError
 from proverbench.inputs.label_lines import LabelLine, label_lines
 from proverbench.metrics.strata import Labelled
 from proverbench.people.draw import is_judged
-from proverbench.people.sheet import clean
+from proverbench.people.sheet import Scale, clean, scale_of
 from proverbench.records import Proof
 from proverbench.run.folder import RunFolder
 
@@ -29,6 +31,12 @@ class Opinion:
     proof: Proof | None
     """The proof with its label; None of a person who could not say."""
 
+    @property
+    def grade(self) -> float | None:
+        """The points that were given; None where no grade was."""
+        given = UNSET if self.proof is None else self.proof.grade
+        return None if given is UNSET else given
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -38,11 +46,13 @@ class Labels:
         opinions: By proof, in the order of the file; open ones are left out.
         drawn: How many proofs the file asks for.
         probability: By proof, the chance with which it was drawn, where the file says so.
+        scale: What people graded by, if they did.
     """
 
     opinions: Mapping[str, Sequence[Opinion]]
     drawn: int
     probability: Mapping[str, float] = field(default_factory=dict)
+    scale: Scale | None = None
 
     @property
     def annotators(self) -> list[str]:
@@ -77,6 +87,11 @@ class Labels:
         """What whoever reads an estimate must know: proofs that are not in it, and annotators who disagree."""
         said = [f"{self.drawn - len(self.opinions)} of {self.drawn} drawn proofs are not labelled yet"]
         found = said if len(self.opinions) < self.drawn else []
+        if self.scale is not None and any(o.grade is not None for given in self.opinions.values() for o in given):
+            found.append(
+                f"a proof that people graded counts as correct from {self.scale.accept_from:g} of {self.scale.max}, as "
+                "the judge's grades do; the corrected score is that of acceptance, no mean grade"
+            )
         undecided = [key for key, opinions in self.opinions.items() if all(o.proof is None for o in opinions)]
         if undecided:
             found.append(f"of {_proofs(len(undecided))} nobody could say; they are not in the estimate")
@@ -117,24 +132,30 @@ def read_labels(path: Path, run: RunFolder | None = None) -> Labels:
     for line in lines:
         faults += _faults_of_line(path, line)
         last[str(line.data.get("proof_id")), str(line.data.get("annotator") or "")] = line
+    scale = None if run is None else scale_of(run)
     if run is not None:
-        faults += _faults_of_run(path, lines, run)
+        faults += _faults_of_run(path, lines, run) + _faults_of_scale(path, lines, scale)
     opinions: dict[str, list[Opinion]] = defaultdict(list)
     for (key, annotator), line in last.items():
         if line.data.get("undecided") is True:
             opinions[key].append(Opinion(annotator, None))
         elif not line.is_open:
-            proof, wrong = line.proof()
+            proof, wrong = line.proof(None if scale is None else scale.accept_from)
             faults += wrong
             if proof is not None:
                 opinions[key].append(Opinion(annotator, proof))
     if not opinions and not faults:
-        faults.append(f"{path}: no row is filled in; give each annotation its error steps (-1 and [-1] for none)")
+        faults.append(f"{path}: no row is filled in; give each {_label_of(lines)}")
     if faults:
         ordered = sorted(dict.fromkeys(faults), key=lambda fault: _line_of(path, fault))
         raise DataError.of(ordered[:_MOST_FAULTS])
     probability = {key: line.data["probability"] for (key, _), line in last.items() if "probability" in line.data}
-    return Labels(dict(opinions), len({key for key, _ in last}), probability)
+    return Labels(dict(opinions), len({key for key, _ in last}), probability, scale)
+
+
+def _label_of(lines: Sequence[LabelLine]) -> str:
+    graded = any("max_grade" in line.data for line in lines)
+    return "proof its grade" if graded else "annotation its error steps (-1 and [-1] for none)"
 
 
 def _line_of(path: Path, fault: str) -> int:
@@ -168,7 +189,7 @@ def _is_chance(value: Any) -> bool:
 
 def _faults_of_run(path: Path, lines: Sequence[LabelLine], run: RunFolder) -> list[str]:
     """What shows that the labels are of another run, or were edited where only labels may be."""
-    others = [line for line in lines if line.data.get("run_id") not in (None, run.manifest.run_id)]
+    others = [line for line in lines if not _is_of(line.data, run.manifest.run_id)]
     if others:
         count = f"{len(others)} of {len(lines)} lines are" if len(others) < len(lines) else "these are"
         where = f"{path}:{others[0].line}: field run_id: found {others[0].data['run_id']!r}"
@@ -184,6 +205,23 @@ def _faults_of_run(path: Path, lines: Sequence[LabelLine], run: RunFolder) -> li
         elif line.data.get("steps") != judged[key]:
             faults.append(f"{where} steps: found other steps than those of {key!r} in {run.path}")
     return faults + _faults_of_draw(path, lines)
+
+
+def _is_of(data: Mapping[str, Any], run_id: str) -> bool:
+    """Whether a line is of the run: drawn from it, or from another judge's run of the same proofs."""
+    serves = data.get("serves")
+    return data.get("run_id") in (None, run_id) or (isinstance(serves, list) and run_id in serves)
+
+
+def _faults_of_scale(path: Path, lines: Sequence[LabelLine], scale: Scale | None) -> list[str]:
+    """Grades of another scale than the judges', by which nobody could say what counts as correct."""
+    found = []
+    for line in lines:
+        most = line.data.get("max_grade")
+        if most is not None and (scale is None or most != scale.max):
+            wanted = "no grade: the judges of this run give none" if scale is None else f"{scale.max}, as the judges'"
+            found.append(f"{path}:{line.line}: field max_grade: found {most!r}; wanted {wanted}")
+    return found
 
 
 def _faults_of_draw(path: Path, lines: Sequence[LabelLine]) -> list[str]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from msgspec import UNSET
 
 from proverbench.benchmark import benchmark_of
 from proverbench.errors import RunMismatchError, UserInputError
@@ -18,6 +20,30 @@ OPEN: dict[str, Any] = {
     "remark": "",
 }
 """The annotation of a proof that nobody has labelled."""
+
+
+OPEN_GRADED: dict[str, Any] = {name: OPEN[name] for name in ("reviewer_comment", "first_error_reason", "remark")}
+"""The same where people grade: their label is ``grade``, beside it."""
+
+
+class Scale(NamedTuple):
+    """What people grade by: the scale of the run's judges."""
+
+    max: int
+    """The most points; the least are 0."""
+    step: float | None
+    """From one grade to the next; None for any number."""
+    accept_from: float
+    """The points from which a proof counts as correct."""
+
+
+def scale_of(run: RunFolder) -> Scale | None:
+    """The scale of a run whose judges grade, in whole points at its end; None of other runs."""
+    protocol = run.sources.reader.protocol
+    most, least = protocol.max_grade, protocol.accept_from
+    if protocol.verdict != "grade" or most is None or least is None or most != int(most):
+        return None
+    return Scale(int(most), protocol.grade_step, least)
 
 
 def drawn_of(
@@ -41,9 +67,19 @@ def drawn_of(
         raise RunMismatchError(f"{run.path}: has {exc}") from exc
 
 
-def rows(run: RunFolder, drawn: Sequence[Drawn], *, annotator: str = "") -> Iterator[dict[str, Any]]:
-    """The rows of drawn proofs, in that order, the judge's verdicts not shown."""
+def rows(
+    run: RunFolder, drawn: Sequence[Drawn], *, annotator: str = "", serves: Sequence[str] = ()
+) -> Iterator[dict[str, Any]]:
+    """The rows of drawn proofs, in that order, the judge's verdicts not shown.
+
+    Args:
+        run: Whose proofs they are.
+        drawn: Which.
+        annotator: Who labels.
+        serves: Ids of other runs that judged the same proofs, as of a study's other judges.
+    """
     records = {record.key: record for record in run.records()}
+    scale = scale_of(run)
     for key, stratum, size, probability in drawn:
         record = records[key]
         problem = run.row(record.problem_id)
@@ -57,9 +93,15 @@ def rows(run: RunFolder, drawn: Sequence[Drawn], *, annotator: str = "") -> Iter
             "subject": problem.subject,
             "source_id": problem.source_id,
             "policy": record.policy,
+            **({} if problem.rubric is UNSET else {"rubric": problem.rubric}),
             "steps": clean(record.steps),
-            "annotation": dict(OPEN),
+            **(
+                {"annotation": dict(OPEN)}
+                if scale is None
+                else {"grade": None, "max_grade": scale.max, "annotation": dict(OPEN_GRADED)}
+            ),
             "run_id": run.manifest.run_id,
+            **({"serves": list(serves)} if serves else {}),
             "annotator": annotator,
             "stratum": stratum,
             "stratum_size": size,
@@ -75,24 +117,28 @@ def labelling(path: Path, choose: int, *, seed: int = 0) -> dict[str, Any]:
     """
     run = RunFolder(path)
     try:
-        return labelling_of(run.manifest.run_id, drawn_of(run, choose=choose, seed=seed))
+        return labelling_of(run.manifest.run_id, drawn_of(run, choose=choose, seed=seed), scale=scale_of(run))
     finally:
         run.close()
 
 
-def labelling_of(run_id: str, drawn: Sequence[Drawn], *, annotator: str | None = None) -> dict[str, Any]:
+def labelling_of(
+    run_id: str, drawn: Sequence[Drawn], *, annotator: str | None = None, scale: Scale | None = None
+) -> dict[str, Any]:
     """What the page's model says of a draw of its first run.
 
     Args:
         run_id: Of the run whose proofs they are.
         drawn: The proofs, in the order of the draw.
         annotator: Who labels; None where the page keeps the labels and asks.
+        scale: What people grade by; None where they say which step is wrong.
     """
     return {
         "run": 0,
         "run_id": run_id,
         "annotator": annotator,
         "served": annotator is not None,
+        "scale": None if scale is None else scale._asdict(),
         "drawn": [list(proof) for proof in drawn],
     }
 

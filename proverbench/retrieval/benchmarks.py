@@ -114,6 +114,9 @@ def _refuse_repeated_ids(queries: Sequence[Query], faults: Faults) -> None:
 
 def _read_jsonl(data: bytes, faults: Faults, query_text: str) -> list[Query]:
     """Read anyone's own queries: ``id``, ``text``, ``gold`` and, if wanted, ``cluster``, ``split``, ``labels``."""
+    if data.lstrip().startswith(b"["):
+        faults.add(None, "is a JSON list; one as LeanSearch v2 released it wants --task mathlibqr or mathlibmpr")
+        return []
     queries = []
     for line, row in parse_jsonl(data, faults):
         identity = text_field(row, "id", line, faults, required=True)

@@ -60,6 +60,18 @@ def boards_of(
         boards += [shared] if shared is not None else []
     for board in boards:
         board["published"] = [_beside(row, board) for row in published if row.task == board["task"]]
+    return _told_apart(boards)
+
+
+def _told_apart(boards: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Add to titles that are alike what each board alone holds constant."""
+    alike: dict[str, list[dict[str, Any]]] = {}
+    for board in boards:
+        alike.setdefault(board["title"], []).append(board)
+    for group in alike.values():
+        common = set.intersection(*(set(board["held"]) for board in group))
+        for board in group if len(group) > 1 else ():
+            board["title"] = "; ".join([board["title"], *(line for line in board["held"] if line not in common)])
     return boards
 
 

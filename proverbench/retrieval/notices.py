@@ -84,7 +84,7 @@ def banners_of(runs: Sequence[RunData]) -> list[str]:
     incomplete = [run.label for run in runs if not run.complete]
     if incomplete:
         banners.append(f"Incomplete, without scores: {', '.join(incomplete)}. Resume with retrievalbench run --resume.")
-    return banners
+    return list(dict.fromkeys(banners))
 
 
 def _is_development(run: RunData) -> bool:

@@ -47,7 +47,11 @@ def read_bytes(path: Path) -> bytes:
 
 def parse_jsonl(data: bytes, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
     r"""Yield (line number, object) for every line, split at ``\n`` only; BOM, CRLF and blank lines are accepted."""
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+    lines = data.removeprefix(b"\xef\xbb\xbf")
+    if lines.lstrip().startswith(b"["):
+        faults.add(None, "is a JSON list; wanted JSONL, an object a line")
+        return
+    for number, line in enumerate(lines.split(b"\n"), start=1):
         if not line.strip():
             continue
         try:

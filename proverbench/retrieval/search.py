@@ -12,10 +12,13 @@ Scores = NDArray[np.floating]
 
 BLOCK_BYTES = 32 << 20
 """How large the block of scores may be that is held at once: larger ones leave the cache before they are looked at."""
-_MARGIN = 32
-"""How many near ties beyond k are carried along before they are told apart in double precision."""
-_AT_ONCE = 4096
-"""Vectors that are held in double precision at once."""
+PART_BYTES = 64 << 20
+"""How large the block of documents in single precision may be."""
+_CARRIED = 4
+"""Up to so many times k candidates are carried along before near ties are told apart in double precision: nearly always
+once, at the end."""
+_AT_ONCE = 64
+"""Vectors that are held in double precision at once: so few stay in the cache."""
 _DENSE = 1 / 8
 """From this share of a block on, candidates are taken query by query, which needs no list of all of them."""
 
@@ -33,13 +36,18 @@ def top_k_of(scores: Scores, k: int) -> Rows:
     return candidates[np.argsort(-scores[candidates], kind="stable")][:k]
 
 
+def documents_at_once(n_queries: int, dim: int, *, block_bytes: int = BLOCK_BYTES) -> int:
+    """Return how many documents make a block: what its scores and its vectors allow, at least one."""
+    return max(1, min(block_bytes // (4 * n_queries), PART_BYTES // (4 * dim)))
+
+
 def exact_top_k(
     queries: Scores, documents: VectorView, k: int, *, block_bytes: int = BLOCK_BYTES
 ) -> tuple[Rows, Scores]:
     """Find the ``k`` documents with the highest inner product for each query.
 
-    Documents are taken in blocks, so memory is bounded by ``block_bytes`` of scores and what has been kept, whatever
-    the corpus; a memory-mapped or float16 matrix is read a block at a time.
+    Documents are taken in blocks, so memory is bounded by ``block_bytes`` of scores, ``PART_BYTES`` of vectors and what
+    has been kept, whatever the corpus; a memory-mapped or float16 matrix is read a block at a time.
 
     A matrix product in single precision rounds one and the same row differently in different places of a block, and
     otherwise on another processor. So that equal documents tie exactly, and neither blocks, threads nor the machine
@@ -60,12 +68,18 @@ def exact_top_k(
     if n_queries == 0 or k == 0:
         return np.zeros((n_queries, k), dtype=np.int64), np.zeros((n_queries, k))
     queries32 = np.ascontiguousarray(queries, dtype=np.float32)
-    block = max(1, block_bytes // (4 * n_queries))
+    block = documents_at_once(n_queries, queries32.shape[1], block_bytes=block_bytes)
     exact = _Exact(queries32, documents)
     best = _Best(exact, n_queries, k, slack=2 * _rounding(queries32.shape[1]))
     buffer = np.empty((n_queries, min(block, n_documents)), dtype=np.float32)
+    single = np.empty((0, 0), dtype=np.float32)
     for start in range(0, n_documents, block):
-        part = np.asarray(documents.block(start, start + block), dtype=np.float32)
+        part = documents.block(start, start + block)
+        if part.dtype != np.float32:
+            if len(single) < len(part):
+                single = np.empty(part.shape, dtype=np.float32)
+            np.copyto(single[: len(part)], part)
+            part = single[: len(part)]
         scores = (
             buffer[:, : len(part)] if len(part) == buffer.shape[1] else np.empty((n_queries, len(part)), np.float32)
         )
@@ -128,7 +142,7 @@ class _Best:
             which, columns = np.divmod(np.flatnonzero(may_enter), scores.shape[1])
             self._waiting.append((which, columns + start, scores[which, columns]))
             self._n_waiting += n_entering
-            if self._n_waiting >= len(self._rows) * (self._k + _MARGIN):
+            if self._n_waiting >= len(self._rows) * self._k:
                 self._merge()
 
     def in_order(self) -> tuple[Rows, Scores]:
@@ -165,7 +179,7 @@ class _Best:
         self._floor[query] = self._floor_of(scores)
         kept = scores >= self._floor[query]
         scores, rows = scores[kept], rows[kept]
-        if len(rows) > self._k + _MARGIN:
+        if len(rows) > _CARRIED * self._k:
             kept = np.isin(rows, self._cut(query, rows)[0])
             scores, rows = scores[kept], rows[kept]
         self._scores[query], self._rows[query] = scores, rows

@@ -15,7 +15,7 @@ import msgspec
 
 from proverbench.errors import JournalError
 from proverbench.lines import LineBuffer
-from proverbench.records import CallFacts, CallKey, CallLine, Facts, FinalLine, Line, Role, SessionLine
+from proverbench.records import CallFacts, CallKey, CallLine, Facts, FinalLine, Line, LossLine, Role, SessionLine
 from proverbench.run.disk import SEAL
 from proverbench.run.extent import ROLES, Plan
 from proverbench.run.regular import open_regular
@@ -26,6 +26,8 @@ _BLOCK = 1 << 18
 """So much is read at once where one call after another is wanted."""
 _MOST_FAULTS = 20
 """So many faults of a file are named."""
+_MOST_CALLS = 12
+"""So many of the calls that have no answer are named."""
 _KEY = re.compile(
     rb'"role":"(\w{1,20})","id":"((?:[^"\\]|\\.){1,200})"(?:,"sample":(\d{1,9}))?(?:,"repeat":(\d{1,9}))?'
 )
@@ -58,6 +60,8 @@ class Ledger:
         """Where the first line begins that is not taken into account yet."""
         self.checker = Checker()
         """Looks at the seals of the lines that are taken into account."""
+        self.losses: list[LossLine] = []
+        """What is lost and was accepted."""
         self._offsets: dict[Role, array[int]] = {role: array("q", [self._OPEN]) * plan.size(role) for role in ROLES}
 
     def offset(self, role: Role, number: int) -> int | None:
@@ -89,6 +93,11 @@ class Ledger:
     def n_lines(self) -> int:
         """Lines taken into account."""
         return self.checker.lines
+
+    def open_calls(self) -> Iterator[CallKey]:
+        """The calls that are neither answered nor closed."""
+        for role, offsets in self._offsets.items():
+            yield from (self.plan.key(role, number) for number, at in enumerate(offsets) if at == self._OPEN)
 
     def any_closed(self) -> bool:
         """True when ``--final`` closed a call that has no answer since."""
@@ -241,7 +250,12 @@ class CallsReader:
         checker = ledger.checker
         checker.expect(self.kept())
         try:
-            self._examine(checker, ledger.end, lambda offset, raw: _take_in(ledger, offset, raw, observe))
+            self._examine(
+                checker,
+                ledger.end,
+                lambda offset, raw: _take_in(ledger, offset, raw, observe),
+                lambda: [key.text for key in ledger.open_calls()],
+            )
         finally:
             ledger.end = self._examined
 
@@ -261,7 +275,13 @@ class CallsReader:
         """Lines that cannot be used, from 1, as far as they were looked at."""
         return sorted(self._unusable)
 
-    def _examine(self, checker: Checker, start: int, take_in: Callable[[int, bytes], object]) -> None:
+    def _examine(
+        self,
+        checker: Checker,
+        start: int,
+        take_in: Callable[[int, bytes], object],
+        unanswered: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
         """Look at lines, and take in those that can be used.
 
         Raises:
@@ -286,10 +306,11 @@ class CallsReader:
             self._examined = offset + len(raw) + 1
         faults = checker.end()
         if faults and not checker.lines:
-            raise self._damaged([f"it is missing or empty; {SEAL} counts {faults[0].missing} lines"])
+            raise self._damaged([f"it is missing or empty; {SEAL} counts {faults[0].missing} lines"], unanswered())
         if faults:
             raise self._damaged(
-                [f"{self.path}:{fault.line}{named.get(fault.line, '')} {fault.what}" for fault in faults]
+                [f"{self.path}:{fault.line}{named.get(fault.line, '')} {fault.what}" for fault in faults],
+                unanswered(),
             )
         self._lost = frozenset(self._unusable)
 
@@ -311,8 +332,11 @@ class CallsReader:
                 f"{file}: is damaged ({exc}); put it back, or remove it to go by the lines alone"
             ) from exc
 
-    def _damaged(self, faults: Sequence[str]) -> JournalError:
+    def _damaged(self, faults: Sequence[str], unanswered: Sequence[str]) -> JournalError:
         shown = [*faults[:_MOST_FAULTS], *([f"and {len(faults) - _MOST_FAULTS} more"] * (len(faults) > _MOST_FAULTS))]
+        if unanswered:
+            more = f" and {len(unanswered) - _MOST_CALLS:,} more" if len(unanswered) > _MOST_CALLS else ""
+            shown.append(f"as it is, these calls have no answer: {', '.join(unanswered[:_MOST_CALLS])}{more}")
         return JournalError(
             "\n".join(
                 [
@@ -351,3 +375,5 @@ def _take_in(ledger: Ledger, offset: int, raw: bytes, observe: Callable[[Line], 
     elif isinstance(line, FinalLine):
         for key in [CallKey.parse(text) for text in line.keys]:
             ledger.close(key)
+    elif isinstance(line, LossLine):
+        ledger.losses.append(line)

@@ -1,6 +1,7 @@
 """A saved run, read: the one way for every command to look into a run's folder (docs/run-format.md)."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -10,8 +11,10 @@ from proverbench.protocols.prompts import prompt_sha256
 from proverbench.records import CallKey, CallLine, Line, Manifest, ProofRecord, Row, Summary
 from proverbench.run.derive import build_record, build_records
 from proverbench.run.disk import replacing, write_whole
+from proverbench.run.looks import Looks, looks_of
 from proverbench.run.manifest import pretty
 from proverbench.run.reading import render
+from proverbench.run.regular import open_regular, read_regular
 from proverbench.run.sources import SUMMARY, Sources
 from proverbench.run.summarise import Scored, Summariser
 from proverbench.run.timing import timing
@@ -60,6 +63,11 @@ class RunFolder:
         """``LINES:HEAD`` of calls.jsonl, as `verify-run` prints it."""
         checker = self.sources.ledger.checker
         return f"{checker.lines}:{checker.place.head}"
+
+    @cached_property
+    def looks(self) -> Looks:
+        """How often it was looked at; reads calls.jsonl."""
+        return looks_of(self.sources)
 
     def records(self) -> Iterator[ProofRecord]:
         """Every expected record, in data order then sample; built as they are taken."""
@@ -170,7 +178,7 @@ def update_derived(sources: Sources) -> Summary:
     encode = msgspec.json.Encoder().encode
     times = timing(sources)
     try:
-        with (sources.path / RECORDS).open("rb") as old:
+        with open(sources.path / RECORDS, "rb", opener=open_regular) as old:
             differs = False
 
             def compare(record: ProofRecord) -> None:
@@ -181,7 +189,7 @@ def update_derived(sources: Sources) -> Summary:
             summary = scored(sources, compare).summary
             differs = differs or old.read(1) != b""
         contents = {SUMMARY: summary, TIMING: times}
-        differs = differs or any((sources.path / name).read_bytes() != pretty(of) for name, of in contents.items())
+        differs = differs or any(read_regular(sources.path / name) != pretty(of) for name, of in contents.items())
     except OSError:
         differs = True  # missing, most likely; what else it may be, writing tells
     return write_derived(sources) if differs else summary

@@ -119,7 +119,10 @@ def _check_identity(raw: bytes, manifest: Manifest, file: Path) -> None:
                 f"{file}: the {role} was asked at an endpoint of kind {asked.kind!r}, which this version does not "
                 f"know; {no_such_kind(asked.kind)}. Upgrade proverbench"
             )
-    found = stored_run_id(raw)
+    try:
+        found = stored_run_id(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as exc:  # in a field that this version does not know
+        raise JournalError(f"{file} is no manifest of a run: {exc}") from exc
     if manifest.run_id != found:
         raise JournalError(
             f"{file}: run_id is {manifest.run_id[:12]}…, but what it identifies has {found[:12]}…; the manifest was "

@@ -1,14 +1,21 @@
 """What the figures of a run are figures of: what must stand beside them wherever they leave the tool. Pure."""
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import UNSET
+
 from proverbench.benchmark import benchmark_of
-from proverbench.records import GIVEN, Manifest, Role, Summary
+from proverbench.records import GIVEN, PROTOCOL, Manifest, Role, Summary
+from proverbench.run.looks import Looks
+from proverbench.run.manifest import pretty
+from proverbench.version import __version__
 
 COLUMNS: dict[str, str] = {
     "benchmark": "string",
     "protocol": "string",
+    "accept_from": "Float64",
     "policy": "string",
     "judge": "string",
     "meta_verifier": "string",
@@ -19,19 +26,22 @@ COLUMNS: dict[str, str] = {
     "reference_shown": "boolean",
     "neutralised": "boolean",
     "closed_unanswered": "Int64",
+    "look": "Int64",
     "data_sha256": "string",
     "run_id": "string",
     "seal": "string",
+    "quote": "string",
 }
 """Columns that name it in tables, and their types."""
 
 
-def provenance(manifest: Manifest, summary: Summary, *, seal: str | None = None) -> dict[str, Any]:
+def provenance(manifest: Manifest, summary: Summary, *, looks: Looks, seal: str | None = None) -> dict[str, Any]:
     """The values of :data:`COLUMNS` for a run; None where there is none, as of the policy of labelled proofs.
 
     Args:
         manifest: What was asked.
         summary: What came of it.
+        looks: How often it was looked at.
         seal: ``LINES:HEAD`` of the replies (docs/run-format.md, "Seals").
     """
     identity, extent = manifest.identity, manifest.extent
@@ -39,6 +49,7 @@ def provenance(manifest: Manifest, summary: Summary, *, seal: str | None = None)
     return {
         "benchmark": benchmark.name,
         "protocol": identity.protocol,
+        "accept_from": None if identity.accept_from is UNSET else identity.accept_from,
         "policy": _model(manifest, "policy"),
         "judge": _model(manifest, "verifier"),
         "meta_verifier": _model(manifest, "meta"),
@@ -49,10 +60,27 @@ def provenance(manifest: Manifest, summary: Summary, *, seal: str | None = None)
         "reference_shown": identity.use_reference_solution,
         "neutralised": identity.neutralise,
         "closed_unanswered": summary.closed_unanswered,
+        "look": looks.number,
         "data_sha256": identity.data_sha256,
         "run_id": manifest.run_id,
         "seal": seal,
+        "quote": None if seal is None else quote(summary, seal),
     }
+
+
+def quote(summary: Summary, seal: str, said: str = "") -> str:
+    """One line that a paper can quote, by which whoever has the run's folder can check a figure.
+
+    Args:
+        summary: What the figure is of.
+        seal: ``LINES:HEAD`` of the replies.
+        said: A word on what this version did with the run.
+    """
+    lines, _, head = seal.partition(":")
+    return (
+        f"proverbench {__version__} {said}run {summary.run_id[:16]}: {lines} lines, seal {head}, "
+        f"summary sha256 {hashlib.sha256(pretty(summary)).hexdigest()[:16]}"
+    )
 
 
 def provenance_words(manifest: Manifest) -> str:
@@ -68,11 +96,21 @@ def provenance_words(manifest: Manifest) -> str:
         [
             ", ".join(who),
             ", ".join([*size, f"R = {extent.verifier_repeats}"]),
+            *_protocol_words(manifest),
             f"prompts: {prompts_of(manifest) or 'not kept'}",
             f"reference solution {'shown' if identity.use_reference_solution else 'not shown'}",
             f"neutralising {'on' if identity.neutralise else 'off'}",
         ]
     )
+
+
+def _protocol_words(manifest: Manifest) -> list[str]:
+    """How judges were asked, where not as published, and from which grade they accept, where not the protocol's own."""
+    identity = manifest.identity
+    if identity.protocol == PROTOCOL:
+        return []
+    accepts = "" if identity.accept_from is UNSET else f", accepted from {identity.accept_from:g}"
+    return [f"protocol {identity.protocol}{accepts}"]
 
 
 def prompts_of(manifest: Manifest) -> str:

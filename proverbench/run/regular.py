@@ -20,3 +20,9 @@ def open_regular(path: str | Path, flags: int, mode: int = 0o644) -> int:
         return fd
     os.close(fd)
     raise JournalError(f"{path} is a pipe or a device, not a file; put the run's own file back")
+
+
+def read_regular(path: str | Path) -> bytes:
+    """A file of a run, whole; raises as :func:`open_regular`."""
+    with open(path, "rb", opener=open_regular) as file:
+        return file.read()

@@ -1,4 +1,4 @@
-"""What people should know of a run's scores wherever these are shown: terminal, page, tables, comparisons. Pure."""
+"""What people should know of a run's scores wherever these are shown: terminal, page, tables, comparisons."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,19 +8,22 @@ from msgspec import UnsetType
 from proverbench.benchmark import benchmark_of
 from proverbench.metrics.scores import NAMES_NO_STEP
 from proverbench.records import Manifest, SplitSummary, Summary
+from proverbench.run.looks import Looks
 
 AGREES = 1e-12
 """An imported run's scores may differ by so much from the published evaluator's: the last digit of a sum."""
 
 
-def remarks(manifest: Manifest, summary: Summary) -> list[str]:
+def remarks(manifest: Manifest, summary: Summary, looks: Looks) -> list[str]:
     """Sentences on a run.
 
-    Its summary's warnings, metrics without a value, an older format, an import whose scores are not what they were.
+    A further look at it, its summary's warnings, metrics without a value, an older format, an import whose scores are
+    not what they were.
     """
     older = older_format(manifest)
     differing = import_differences(manifest, summary)
     return [
+        *([looks.remark] if looks.remark is not None else []),
         *summary.warnings,
         *_undefined(summary),
         *([older] if older is not None else []),

@@ -37,6 +37,7 @@ from proverbench.run.lock import RunLock
 from proverbench.run.looks import size_of
 from proverbench.run.manifest import FORMAT_VERSION, MANIFEST, PROMPTS, PROTOCOL_FILE, pretty, run_id
 from proverbench.run.reading import open_calls
+from proverbench.run.regular import read_regular
 from proverbench.run.sources import PROMPT_FILES, SUMMARY, Sources
 
 
@@ -201,7 +202,7 @@ class Session:
         file = self.path / SUMMARY
         with disk(file):
             try:
-                says_complete = msgspec.json.decode(file.read_bytes(), type=_Completeness).complete
+                says_complete = msgspec.json.decode(read_regular(file), type=_Completeness).complete
             except FileNotFoundError:
                 return
             except msgspec.DecodeError:

@@ -24,6 +24,7 @@ from proverbench.run.disk import CALLS
 from proverbench.run.extent import Plan
 from proverbench.run.inputs import Inputs
 from proverbench.run.manifest import MANIFEST, PROMPTS, PROTOCOL_FILE, declared_text, read_manifest
+from proverbench.run.regular import read_regular
 from proverbench.run.replies import ReplyReader
 
 SUMMARY = "summary.json"
@@ -99,7 +100,7 @@ class Sources:
         if ledger.checker.unsealed < ledger.checker.lines or self.calls.kept() is not None:
             return
         try:
-            summary = msgspec.json.decode((self.path / SUMMARY).read_bytes(), type=_Counted)
+            summary = msgspec.json.decode(read_regular(self.path / SUMMARY), type=_Counted)
         except (OSError, msgspec.DecodeError):
             return  # nothing is known of what there was
         if summary.run_id != self.manifest.run_id:

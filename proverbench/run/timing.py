@@ -7,6 +7,7 @@ from proverbench.errors import JournalError
 from proverbench.metrics.uncertainty import significant
 from proverbench.records import AttemptLine, CallFacts, Facts, Manifest, SessionLine
 from proverbench.run.disk import CALLS
+from proverbench.run.looks import LookCounter
 from proverbench.run.sources import Sources
 from proverbench.spending.budget import Spent
 from proverbench.spending.money import cache_saving_usd
@@ -32,6 +33,7 @@ class _Timing:
         self._spent = Spent(manifest)
         self._roles: dict[str, dict[str, Any]] = {}
         self._sessions: list[dict[str, Any]] = []
+        self._looks = LookCounter(manifest)
 
     def see(self, line: Facts) -> None:
         """Count a line."""
@@ -42,6 +44,7 @@ class _Timing:
             self._see_call(line)  # proofs that were given are no calls
 
     def _see_session(self, line: SessionLine) -> None:
+        self._looks.see(line)
         if line.event == "start":
             self._sessions.append({"start": line.at, "end": line.at, "stop": None, "calls": 0, "unanswered": 0})
         elif self._sessions:
@@ -78,7 +81,13 @@ class _Timing:
         for session in self._sessions:
             session["seconds"] = seconds_between(session["start"], session["end"])
         seconds = round(sum(session["seconds"] for session in self._sessions), 3)
-        return {"seconds": seconds, "roles": self._roles, "sessions": self._sessions}
+        looks = self._looks.looks()
+        return {
+            "seconds": seconds,
+            "roles": self._roles,
+            "sessions": self._sessions,
+            **({} if looks.single else {"looks": looks._asdict()}),
+        }
 
 
 def seconds_between(start: str, end: str) -> float:

@@ -1,6 +1,7 @@
 """Whether a saved run is whole, and its figures follow from it: for whoever did not make it (docs/run-format.md)."""
 
 import hashlib
+import os
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,11 +10,12 @@ from pathlib import Path
 import msgspec
 
 from proverbench.errors import ProverBenchError
-from proverbench.records import LossLine, ProofRecord
+from proverbench.records import ProofRecord
 from proverbench.run.folder import RECORDS, scored
 from proverbench.run.manifest import pretty
+from proverbench.run.provenance import quote
+from proverbench.run.regular import open_regular, read_regular
 from proverbench.run.sources import SUMMARY, Sources
-from proverbench.version import __version__
 
 
 @dataclass(frozen=True)
@@ -38,14 +40,8 @@ class Verified:
     scored_by: str = ""
     """The version that wrote summary.json."""
     summary_sha256: str = ""
-
-    @property
-    def quote(self) -> str:
-        """One line that a paper can quote; who has the folder can check it."""
-        return (
-            f"proverbench {__version__} verified run {self.run_id[:16]}: {self.lines} lines, seal {self.head}, "
-            f"summary sha256 {self.summary_sha256[:16]}"
-        )
+    quote: str = ""
+    """One line that a paper can quote; who has the folder can check it."""
 
 
 def verify_run(path: Path) -> Verified:
@@ -82,7 +78,7 @@ def _verified(sources: Sources) -> Verified:
     faults = comparison.faults()
     derived = pretty(summary)
     file = path / SUMMARY
-    stored = file.read_bytes() if file.exists() else None
+    stored = read_regular(file) if file.exists() else None
     if stored is None:
         faults.append(f"{file} is missing; write it with: proverbench score {shlex.quote(str(path))}")
     elif stored != derived:
@@ -104,6 +100,7 @@ def _verified(sources: Sources) -> Verified:
         notes=notes,
         scored_by=summary.scored_by,
         summary_sha256=hashlib.sha256(derived).hexdigest(),
+        quote=quote(summary, f"{checker.lines}:{checker.place.head}", "verified "),
     )
 
 
@@ -124,7 +121,7 @@ class _ScoredBy(msgspec.Struct):
 
 def accepted_losses(sources: Sources) -> list[str]:
     """What calls.jsonl has lost and somebody chose to go on without, in words; empty if nothing."""
-    return [fault for line in sources.calls.facts() if isinstance(line, LossLine) for fault in line.faults]
+    return [fault for line in sources.ledger.losses for fault in line.faults]
 
 
 class _Comparison:
@@ -132,7 +129,7 @@ class _Comparison:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._stored = file.open("rb") if file.exists() else None
+        self._stored = os.fdopen(open_regular(file, os.O_RDONLY), "rb") if file.exists() else None
         self._encode: Callable[[object], bytes] = msgspec.json.Encoder().encode
         self._number = 0
         self._first: str | None = None

@@ -11,12 +11,13 @@ from msgspec import UNSET
 
 from proverbench.errors import InvalidReply, PromptError, RunMismatchError
 from proverbench.metrics.proverbench import accepted
-from proverbench.records import AttemptLine, CallKey, CallLine, Judgment, ProofRecord, Role, Summary
+from proverbench.records import AttemptLine, CallKey, CallLine, Judgment, ProofRecord, Role, Row, Summary
 from proverbench.run.derive import UNANSWERED, VERIFIER_INVALID
 from proverbench.run.extent import ROLES
 from proverbench.run.folder import RunFolder
 from proverbench.run.reading import open_calls, proof_steps
 from proverbench.run.texts import exact_text
+from proverbench.unseen import unseen
 
 DisagreeKind = Literal["any", "judges", "human"]
 
@@ -341,3 +342,14 @@ def judgment_words(judgment: Judgment) -> str:
         grade = None if judgment.grade is UNSET else judgment.grade
         return verdict_words(judgment.first_error_step, judgment.accepting, grade)
     return UNANSWERED if judgment.reason == UNANSWERED else f"invalid: {judgment.reason}"
+
+
+def hidden_texts(record: ProofRecord, row: Row) -> Iterator[tuple[str, int]]:
+    """Which texts hold characters that a reader cannot see, and how many."""
+    texts = {
+        "": record.steps,
+        " of the problem": [row.problem],
+        " of the reference solution": [row.reference_solution],
+        " of the marking scheme": [] if row.rubric is UNSET else [row.rubric],
+    }
+    yield from ((of, count) for of, parts in texts.items() if (count := sum(map(unseen, parts))))

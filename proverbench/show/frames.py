@@ -15,10 +15,11 @@ from proverbench.metrics.rates import Sums, exact_sums
 from proverbench.metrics.registry import every_metric
 from proverbench.metrics.shown import shown_interval
 from proverbench.protocols.fields import decode_field
-from proverbench.records import CallLine, Extent, Judgment, Manifest, ProofRecord, Summary
+from proverbench.records import CallLine, Extent, Judgment, Manifest, Proof, ProofRecord, Row, Summary
 from proverbench.run.boards import Entry
 from proverbench.run.derive import UNANSWERED
 from proverbench.run.folder import RunFolder
+from proverbench.run.looks import Looks
 from proverbench.run.provenance import COLUMNS, provenance
 from proverbench.run.remarks import reasons_of
 from proverbench.run.summarise import Scored
@@ -80,6 +81,8 @@ PROOFS: dict[str, str] = {
     "grade": "Float64",
     "max_grade": "Int64",
     "mean_judged_grade": "Float64",
+    "graders": "string",
+    "rubric": "string",
     "severity": "string",
     "first_fatal_error_step": "Int64",
     "recoverable_error_steps": "string",
@@ -181,12 +184,12 @@ class LoadedRun:
     @cached_property
     def scores(self) -> pd.DataFrame:
         """One row for each split and metric, with all that defends it; only complete splits have any."""
-        return _frame(SCORES, _scores(self.manifest, self.scored, self.folder.seal))
+        return _frame(SCORES, _scores(self.manifest, self.scored, self.folder.looks, self.folder.seal))
 
     @cached_property
     def proofs(self) -> pd.DataFrame:
         """One row for each expected proof: labels, counts of its judgments, score, text."""
-        return _frame(PROOFS, (_proof(record) for record in self.folder.records()))
+        return _frame(PROOFS, (_proof(record, self.folder) for record in self.folder.records()))
 
     @cached_property
     def judgments(self) -> pd.DataFrame:
@@ -236,8 +239,8 @@ def _frame(columns: Mapping[str, str], rows: Iterator[dict[str, Any]]) -> pd.Dat
     return pd.DataFrame(kept, dtype=object).astype(dict(columns))
 
 
-def _scores(manifest: Manifest, scored: Scored, seal: str) -> Iterator[dict[str, Any]]:
-    beside = provenance(manifest, scored.summary, seal=seal)
+def _scores(manifest: Manifest, scored: Scored, looks: Looks, seal: str) -> Iterator[dict[str, Any]]:
+    beside = provenance(manifest, scored.summary, looks=looks, seal=seal)
     for split, part in scored.summary.splits.items():
         if part.metrics is None:
             continue
@@ -284,6 +287,14 @@ def _shown(interval: Mapping[str, Any]) -> dict[str, Any]:
     return {"shown_low": shown.low, "shown_high": shown.high, "shown_method": made}
 
 
+def _graded_by(row: Row) -> dict[str, str]:
+    """What grades rest on: the marking scheme, and each of several people's grades."""
+    given = row.grades if isinstance(row, Proof) and isinstance(row.grades, list) else []
+    found = {"graders": "; ".join(f"{one.grader}: {one.grade:g}" for one in given)}
+    found["rubric"] = "" if row.rubric is UNSET else row.rubric
+    return {name: text for name, text in found.items() if text}
+
+
 def _identity(record: ProofRecord) -> dict[str, Any]:
     return {
         "key": record.key,
@@ -296,7 +307,7 @@ def _identity(record: ProofRecord) -> dict[str, Any]:
     }
 
 
-def _proof(record: ProofRecord) -> dict[str, Any]:
+def _proof(record: ProofRecord, folder: RunFolder) -> dict[str, Any]:
     valid = [judgment for judgment in record.judgments if judgment.valid]
     accepts = sum(judgment.accepting for judgment in valid)
     annotation = record.annotation
@@ -305,6 +316,8 @@ def _proof(record: ProofRecord) -> dict[str, Any]:
         labels |= {"grade": record.grade, "max_grade": record.max_grade}
     if given := [judgment.grade for judgment in valid if judgment.grade is not UNSET]:
         labels["mean_judged_grade"] = math.fsum(given) / len(given)
+    if labels:
+        labels |= _graded_by(folder.row(record.proof_id or record.problem_id))
     if annotation is not None:
         labels |= {
             "severity": SEVERITIES[severity_of(record)],

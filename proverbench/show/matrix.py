@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from proverbench.metrics.registry import headlines
-from proverbench.records import Manifest, Summary
+from proverbench.records import GIVEN, Manifest, Summary
 from proverbench.run.folder import TIMING, RunFolder
 from proverbench.run.manifest import read_manifest
+from proverbench.run.regular import read_regular
 from proverbench.run.sources import SUMMARY
 from proverbench.run.study import cells_of
 
@@ -26,8 +27,13 @@ class Scored:
     summary: Summary
     metric: str
     """Its headline: the first that it has, or would have."""
-    cost_usd: float | None
-    """Of the calls that it asked itself; None where no prices were stated."""
+    costs: Mapping[str, float]
+    """Role → US dollars, of the calls that it asked itself; roles without stated prices are absent."""
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Of all calls that it asked itself; None where no prices were stated."""
+        return sum(self.costs.values()) if self.costs else None
 
     @property
     def complete(self) -> bool:
@@ -71,6 +77,18 @@ class Matrix:
     def judges(self) -> list[str]:
         """Names, in alphabetical order; those that only have a calibration too."""
         return sorted({judge for _, judge in self.runs} | set(self.calibrations))
+
+    def alone_usd(self, policy: str, judge: str) -> float | None:
+        """What a run would have cost by itself: its judgments, and the policy's calls whichever run asked them.
+
+        None where prices were not stated for all of that.
+        """
+        run = self.runs[policy, judge]
+        of_policy = [of for (other, _), of in self.runs.items() if other == policy]
+        writing = [of.costs["policy"] for of in of_policy if "policy" in of.costs]
+        judging = [cost for role, cost in run.costs.items() if role != "policy"]
+        asks = run.manifest.identity.roles["policy"].kind != GIVEN
+        return None if not judging or (asks and not writing) else sum(writing) + sum(judging)
 
     def column(self, judge: str) -> dict[str, float]:
         """Policy → score, of the runs of one judge that have one."""
@@ -118,8 +136,12 @@ def kendall_tau(first: list[float], second: list[float]) -> float | None:
     return None if product == 0 else (concordant - discordant) / product**0.5
 
 
-def matrix_of(study: Path) -> Matrix:
+def matrix_of(study: Path, known: Mapping[Path, tuple[Manifest, Summary]] | None = None) -> Matrix:
     """The matrix of a study's folder, of whatever its runs have by now.
+
+    Args:
+        study: The folder.
+        known: Runs that have been read already, by folder; then only these.
 
     Raises:
         JournalError: If a run is damaged.
@@ -127,7 +149,9 @@ def matrix_of(study: Path) -> Matrix:
     runs: dict[tuple[str, str], Scored] = {}
     calibrations: dict[str, Scored] = {}
     for cell in cells_of(study):
-        found = scored_run(cell.path)
+        if known is not None and cell.path not in known:
+            continue
+        found = scored_run(cell.path) if known is None else _scored(cell.path, *known[cell.path])
         if cell.policy is None:
             calibrations[cell.judge] = found
         else:
@@ -143,17 +167,20 @@ def scored_run(path: Path) -> Scored:
         JournalError: If it is damaged.
     """
     manifest = read_manifest(path)
-    summary = _summary(path, manifest)
+    return _scored(path, manifest, _summary(path, manifest))
+
+
+def _scored(path: Path, manifest: Manifest, summary: Summary) -> Scored:
     metrics = summary.splits[EVERYTHING].metrics or {}
     names = headlines(manifest.identity.task, meta=manifest.extent.meta)
     metric = next((name for name in names if metrics.get(name) is not None), names[0])
-    return Scored(path, manifest, summary, metric, _cost(path))
+    return Scored(path, manifest, summary, metric, _costs(path))
 
 
 def _summary(path: Path, manifest: Manifest) -> Summary:
     """The one that is there, if it is this run's; else from the run's sources."""
     try:
-        summary = msgspec.json.decode((path / SUMMARY).read_bytes(), type=Summary)
+        summary = msgspec.json.decode(read_regular(path / SUMMARY), type=Summary)
     except (OSError, msgspec.DecodeError):
         summary = None
     if summary is not None and summary.run_id == manifest.run_id:
@@ -165,10 +192,9 @@ def _summary(path: Path, manifest: Manifest) -> Summary:
         run.close()
 
 
-def _cost(path: Path) -> float | None:
+def _costs(path: Path) -> dict[str, float]:
     try:
         roles = msgspec.json.decode((path / TIMING).read_bytes())["roles"]
     except (OSError, msgspec.DecodeError, KeyError):
-        return None
-    costs = [role["cost_usd"] for role in roles.values() if "cost_usd" in role]
-    return sum(costs) if costs else None
+        return {}
+    return {name: role["cost_usd"] for name, role in roles.items() if "cost_usd" in role}

@@ -4,12 +4,14 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from proverbench.spending.money import Cost, cost
+from proverbench.spending.money import CHARS_PER_TOKEN, Cost, cost
 from proverbench.spending.prices import Prices
 from proverbench.spending.usage import NO_USAGE, Usage
 
 LEARNT_FROM = 20
 """So many answers say more of the calls to come than the config's limits do."""
+_LEAST_READ = 0.8
+"""Of what an ideal order would read from the cache (docs/performance.md has what was measured)."""
 _Z = 1.959963984540054
 """Of the normal distribution, for 95 %."""
 
@@ -59,6 +61,31 @@ def learn(observed: Sequence[Usage], calls: int, prices: Prices | None) -> Forec
     variance = math.fsum((one.usd - mean) ** 2 for one in each) / (n - 1)
     expected = Cost(mean * calls, at_least=calls > 0 and any(one.at_least for one in each))
     return Forecast(n, usage, expected, half_width(math.sqrt(variance), calls, n))
+
+
+class CacheSaving(NamedTuple):
+    """What a server's prompt cache may save where each prompt is asked several times, the first time alone."""
+
+    low_usd: float
+    """With 80 % of what can be read from the cache being read."""
+    high_usd: float
+    """With all of it."""
+
+
+def cache_saving(prompt_chars: Iterable[int], repeats: int, prices: Prices) -> CacheSaving | None:
+    """What the cache may save; None where the prices say that it saves nothing.
+
+    Args:
+        prompt_chars: Length of each prompt that is kept, one for each call.
+        repeats: Calls with the same prompt: all but the first may read it.
+        prices: Of the role. A price of writing to the cache is paid by the first.
+    """
+    if prices.input is None or prices.cached_input is None:
+        return None
+    each = sum(prompt_chars) / CHARS_PER_TOKEN / repeats / 1e6
+    written = 0.0 if prices.cache_write is None else each * (prices.cache_write - prices.input)
+    read = each * (repeats - 1) * (prices.input - prices.cached_input)
+    return CacheSaving(_LEAST_READ * read - written, read - written) if read > written else None
 
 
 def half_width(sd_usd: float, calls: int, answers: int) -> float:

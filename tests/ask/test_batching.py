@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from proverbench.ask import batching
 from proverbench.ask.batching import custom_id
+from proverbench.ask.reserve import Reserve
 from proverbench.endpoints.batch import Limits
 from proverbench.endpoints.batch_anthropic import AnthropicBatches
 from proverbench.endpoints.batch_openai import OpenAIBatches
@@ -32,7 +33,11 @@ from proverbench.rehearse.plays import failure
 from proverbench.run import journal
 from proverbench.run.calls import CallsReader
 from proverbench.run.disk import CALLS
-from tests.support import HUNG_S, problem_rows, proof_rows, write_config, write_rows
+from proverbench.run.study import cells_of
+from proverbench.spending.prices import Prices
+from tests.studies import assert_each_asked_once, study_file
+from tests.studies import derived as derived_study
+from tests.support import HUNG_S, problem_rows, proof_rows, wait_for, write_config, write_rows
 
 PROVER = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--samples", "2", "--verifier-repeats", "3")
 VERIFIER = ("verify", "--data", "proofs.jsonl", "--config", "config.toml", "--verifier-repeats", "2", "--meta")
@@ -189,6 +194,88 @@ class TestEqualToADirectRun:
             roles = json.loads(Path(run, "timing.json").read_bytes())["roles"]
             assert told[run] == pytest.approx(sum(role["cost_usd"] for role in roles.values()), rel=1e-6)
         assert told["r"] == pytest.approx(told["direct"] / 2)
+
+
+@only("kind", ["openai"])
+class TestStudies:
+    """Judges in batches; the policies directly, for each proof is written once."""
+
+    @pytest.fixture
+    def study(self, inputs, server):
+        server.replies = GeneratedReplies(vary="seed", invalid_rate=0.2)
+        return study_file(server.base_url, policies=("alpha", "beta"), rows=4)
+
+    def test_judges_in_batches_equal_judges_asked_directly(self, command, study, server):
+        ended = command("study", study, "--batch")
+        assert ended.code == 0, ended.err
+        assert {received.json["model"] for received in direct_asks(server)} == {"policy-alpha", "policy-beta"}
+        assert_each_asked_once(Path("studies/study"))
+        for cell in cells_of(Path("studies/study")):
+            batched = {call.role for call in calls(str(cell.path)) if call.batch is not None}
+            assert batched == {"verifier"}
+        assert command("study", study, "--output", "direct").code == 0
+        assert derived_study(Path("studies/study")) == derived_study(Path("direct"))
+
+    def test_batches_that_are_left_are_collected_by_the_same_command(self, command, study, server, stopped_clock):
+        server.profile = Profile(batch=BatchProfile(duration_s=10.0))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "proverbench", "study", str(study), "--batch", "verifier"],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        wait_for(lambda: server.batches.submitted == 6, process)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=HUNG_S)
+        assert process.returncode == 130, err
+        assert "verifier calls are in batches, which go on at the provider" in err
+        stopped_clock[0] += 100
+        ended = command("study", study)
+        assert ended.code == 0, ended.err
+        assert server.batches.submitted == 6
+        assert not [received for received in direct_asks(server) if received.json["model"].startswith("judge")]
+
+    def test_policies_in_batches_are_refused_with_what_to_do(self, command, study, server):
+        ended = command("study", study, "--batch", "policy,verifier")
+        assert ended.code == 2
+        assert "proverbench run --batch policy" in ended.err
+        assert command("study", study, "--batch", "--executor", "ray").code == 2
+        assert not server.log
+
+
+class TestCap:
+    """What batches on their way may cost is set aside, so that a cap is not overstepped by them."""
+
+    PRICED = "prices = { input = 1.0, output = 1000.0, batch = 0.5 }"
+
+    @staticmethod
+    def spent(folder: str = "r") -> float:
+        roles = json.loads(Path(folder, "timing.json").read_bytes())["roles"]
+        return float(sum(role["cost_usd"] for role in roles.values()))
+
+    def test_a_batch_is_no_larger_than_the_cap_allows(self, command, inputs, server, kind):
+        configure(kind, server, more=self.PRICED)
+        whole = ("--samples", "2", "--verifier-repeats", "8", "--batch")
+        assert command(*PROVER, *whole, "--output", "whole").code == 0
+        cap = round(self.spent("whole") / 2, 4)
+        ended = command(*PROVER, *whole, "--output", "r", "--max-cost", str(cap))
+        assert ended.code == 1
+        assert "--max-cost" in ended.err.splitlines()[-1]
+        assert "calls wait until it is known what the batches before them cost" in ended.err
+        assert 0.6 * cap < self.spent() <= cap
+        submitted = server.batches.submitted
+        assert command("run", "--resume", "r").code == 1
+        assert server.batches.submitted == submitted
+        assert command("run", "--resume", "r", "--max-cost", "1000").code == 0
+        assert len({(call.role, call.id, call.sample, call.repeat) for call in calls()}) == len(calls())
+
+    def test_batches_of_an_earlier_session_count(self):
+        reserve = Reserve(1.0, spent_usd=lambda: 0.0, full=lambda needed: None)
+        reserve.join("verifier", Prices(output=1000.0, batch=0.5), 1000)
+        assert reserve.take("verifier", 0, batch=True, always=True) == 0.5
+        assert reserve.take("verifier", 0, batch=True, always=True) == 0.5
+        assert reserve.take("verifier", 0, batch=True) is None
+        reserve.settle(0.5)
+        assert reserve.take("verifier", 0, batch=True) == 0.5
 
 
 def test_the_largest_batches_are_those_that_the_page_says():

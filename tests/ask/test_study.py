@@ -1,6 +1,5 @@
 """Whole studies against the rehearsal endpoint: asked once, equal to runs that are alone, killed, grown, refused."""
 
-import hashlib
 import json
 import random
 import signal
@@ -9,19 +8,16 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from proverbench.endpoints.seeds import call_seed
-from proverbench.records import CallLine
 from proverbench.rehearse import GeneratedReplies, Latency, Profile, RehearseServer
-from proverbench.run.calls import CallsReader
-from proverbench.run.disk import CALLS
 from proverbench.run.study import cells_of
+from tests.studies import asked, assert_each_asked_once, derived, on_disk, seed_of, study_file
 from tests.support import HUNG_S, Gate, problem_rows, proof_rows, run_process, wait_for, wait_for_words, write_rows
 
 SLOW = Profile(latency=Latency("lognormal", 0.01, 0.5))
-Asked = tuple[str, int, str]
 
 
 @pytest.fixture
@@ -38,92 +34,10 @@ def inputs(tmp_path, monkeypatch):
     return tmp_path
 
 
-def study_file(
-    base_url: str,
-    *,
-    policies: tuple[str, ...] = ("alpha", "beta", "gamma"),
-    judges: tuple[str, ...] = ("strict", "mild"),
-    rows: int = 12,
-    samples: int = 2,
-    repeats: int = 2,
-    calibration: bool = True,
-    more: str = "",
-    name: str = "study.toml",
-    endpoint: str = "",
-) -> Path:
-    """A study of models at one endpoint; each has its own seed."""
-    calibrated = 'calibration = "proofs.jsonl"\n' if calibration else ""
-    tables = [("policy", policy) for policy in policies] + [("judge", judge) for judge in judges]
-    members = "".join(
-        f'[{kind}.{member}]\nendpoint = "here"\nmodel = "{kind}-{member}"\n'
-        f"generation = {{ max_tokens = 500, seed = {seed_of(f'{kind}-{member}')} }}\n"
-        for kind, member in tables
-    )
-    path = Path(name)
-    path.write_text(
-        f'[study]\ndata = "problems.jsonl"\nlimit = {rows}\nsamples = {samples}\nverifier_repeats = {repeats}\n'
-        f'{calibrated}[endpoint.here]\nbase_url = "{base_url}"\nconcurrency = 5\n{endpoint}\n{members}{more}',
-        encoding="utf-8",
-    )
-    return path
-
-
-def seed_of(model: str) -> int:
-    """A base seed of each model's own."""
-    return int.from_bytes(hashlib.sha256(model.encode()).digest()[:3], "big")
-
-
 def start(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "proverbench", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-
-
-def saved(study: Path) -> list[tuple[str, str, CallLine]]:
-    """Every answered call: run, model, line."""
-    found = []
-    for cell in cells_of(study):
-        roles = json.loads((cell.path / "manifest.json").read_bytes())["identity"]["roles"]
-        with CallsReader(cell.path / CALLS) as reader:
-            for _, line in reader.lines():
-                if isinstance(line, CallLine):
-                    found.append((cell.name, roles[line.role]["model"], line))
-    return found
-
-
-def on_disk(study: Path) -> set[Asked]:
-    return {(model, call_seed(seed_of(model), line.key.text), line.prompt_sha256) for _, model, line in saved(study)}
-
-
-def asked(server: RehearseServer) -> list[Asked]:
-    return [
-        (of.json["model"], of.json["seed"], hashlib.sha256(of.json["messages"][-1]["content"].encode()).hexdigest())
-        for of in list(server.log)
-        if of.ask is not None
-    ]
-
-
-def derived(study: Path) -> dict[str, bytes]:
-    """Run and file → content, of everything that scores are read from."""
-    return {
-        f"{cell.name}/{name}": (cell.path / name).read_bytes()
-        for cell in cells_of(study)
-        for name in ("records.jsonl", "summary.json")
-    }
-
-
-def assert_each_asked_once(study: Path) -> None:
-    """Of every policy call one run counts the cost, and no run has a call twice."""
-    counted: Counter[tuple[str, str]] = Counter()
-    for name in {name for name, _, _ in saved(study)}:
-        keys = [line.key.text for other, _, line in saved(study) if other == name]
-        assert len(keys) == len(set(keys)), name
-    for name, model, line in saved(study):
-        if line.role == "policy":
-            counted[model, line.key.text] += isinstance(line.asked_in, str) is False
-            if isinstance(line.asked_in, str):
-                assert line.asked_in != name
-    assert set(counted.values()) <= {1}
 
 
 class TestAsked:
@@ -219,19 +133,22 @@ class TestAsked:
 
 
 class TestDisturbed:
-    def kill_and_finish(self, server: RehearseServer, rng: random.Random, kills: int, **size: int) -> None:
-        file = study_file(server.base_url, **size)
-        study = Path("studies/study")
-        for _ in range(kills):
-            before = on_disk(study)
-            server.reset()
-            process = start("study", str(file))
-            n = rng.randrange(1, 40)
-            wait_for(lambda process=process, n=n: len(server.log) >= n or process.poll() is not None)
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-            assert not set(asked(server)) & before
-            assert server.ledger.max_in_flight["all"] <= 5
+    def kill_and_finish(self, server: RehearseServer, rng: random.Random, *steps: dict[str, Any], kills: int) -> None:
+        """Kill a study so often at each step of its growth, then let it end; it equals one that was asked at once."""
+        study, grown = Path("studies/study"), {}
+        for step in steps:
+            grown |= step
+            file = study_file(server.base_url, **grown)
+            for _ in range(kills):
+                before = on_disk(study)
+                server.reset()
+                process = start("study", str(file))
+                n = rng.randrange(1, 40)
+                wait_for(lambda process=process, n=n: len(server.log) >= n or process.poll() is not None)
+                process.send_signal(signal.SIGKILL)
+                process.communicate()
+                assert not set(asked(server)) & before
+                assert server.ledger.max_in_flight["all"] <= 5
         before = on_disk(study)
         server.reset()
         server.profile = Profile()
@@ -239,22 +156,31 @@ class TestDisturbed:
         assert ended.code == 0, ended.err
         assert not set(asked(server)) & before
         assert_each_asked_once(study)
-        undisturbed = study_file(server.base_url, **size, name="undisturbed.toml")
+        undisturbed = study_file(server.base_url, **grown, name="undisturbed.toml")
         assert run_process("study", undisturbed, cwd=Path.cwd()).code == 0
         assert derived(study) == derived(Path("studies/undisturbed"))
 
     def test_killed_a_few_times(self, inputs, server):
         server.profile = SLOW
-        self.kill_and_finish(server, random.Random(3), kills=3)
+        self.kill_and_finish(server, random.Random(3), {}, kills=3)
 
     @pytest.mark.torture
-    def test_killed_ten_times_with_faults(self, inputs, server):
+    def test_killed_ten_times_with_faults_while_it_grows_by_a_policy_a_judge_and_repeats(self, inputs, server):
         server.profile = Profile(
             latency=Latency("lognormal", 0.01, 0.5),
             faults={"429": 0.03, "reset": 0.01, "cut": 0.01},
             retry_after="0.01",
         )
-        self.kill_and_finish(server, random.Random("torture"), kills=10, rows=60, repeats=4)
+        self.kill_and_finish(
+            server,
+            random.Random("torture"),
+            {"policies": ("alpha", "beta"), "judges": ("strict",), "rows": 60, "repeats": 2},
+            {"policies": ("alpha", "beta", "gamma")},
+            {"judges": ("strict", "mild")},
+            {"repeats": 3},
+            {"repeats": 4},
+            kills=2,
+        )
 
     def test_ctrl_c_saves_what_is_in_flight(self, inputs, server):
         file = study_file(server.base_url, rows=6)

@@ -84,6 +84,14 @@ def test_the_message_names_what_clashes():
     rooms = [Room(32768, prompt, 30000, True) for prompt in (3000, 5000, 4000)]
     said = [watch.answered(call(refused="context_length"), CTX, room) for room in rooms]
     assert all(number in said[-1] for number in ("32,768", "5,000", "30,000", "35,000", "27,768", "max_tokens"))
+    assert "with which 3 of 3 prompts fit" in said[-1]
+
+
+def test_prompts_that_fit_with_no_limit_are_counted():
+    watch = RoleWatch("verifier", 3, limit=30000)
+    rooms = [Room(32768, prompt, 30000, True) for prompt in (3000, 50000, 4000)]
+    said = [watch.answered(call(refused="context_length"), CTX, room) for room in rooms]
+    assert "2 of 3 prompts would fit with max_tokens = 28,768" in said[-1]
 
 
 def test_a_limit_that_is_too_low():

@@ -1,3 +1,4 @@
+import asyncio
 import subprocess
 import sys
 import urllib.request
@@ -8,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from benchmarks import cache_grid, virtual_time
 from benchmarks.measure import mock
 from benchmarks.mock import Dealer, dealt
 from benchmarks.saved import write_run
@@ -43,6 +45,38 @@ class TestIdealMakespan:
         total = sum(latencies("policy", problem, nth) for problem in range(50) for nth in range(2))
         total += sum(latencies("verifier", problem, nth) for problem in range(50) for nth in range(16))
         assert ideal_makespan(work, latencies, in_flight=16) >= total / 16
+
+
+class TestCacheGrid:
+    """cache_first in virtual time: the goals of the issue, at a size that takes a second."""
+
+    @pytest.mark.parametrize("kind", ["openai", "anthropic"])
+    def test_most_of_the_ideal_saving_at_no_price_in_time(self, kind):
+        work = {"kind": kind, "repeats": 8, "proofs": 160}
+        best = cache_grid.ideal(**work)
+        at_once = cache_grid.simulate(**work, in_flight=16, first=False)
+        alone = cache_grid.simulate(**work, in_flight=16, first=True)
+        assert at_once.cost_usd - alone.cost_usd >= 0.8 * (at_once.cost_usd - best.cost_usd) > 0
+        assert alone.seconds <= 1.02 * at_once.seconds
+
+    def test_an_ideal_order_reads_all_but_the_first_of_each_proof(self):
+        best = cache_grid.ideal(kind="anthropic", repeats=4, proofs=3)
+        assert best.cached_share == 3 / 4
+
+    def test_virtual_time_says_when_nothing_can_happen_any_more(self):
+        async def forever():
+            await asyncio.get_running_loop().create_future()
+
+        with pytest.raises(RuntimeError, match="nothing is on its way"):
+            virtual_time.run(forever())
+
+    def test_virtual_time_takes_none(self):
+        async def two_days():
+            began = asyncio.get_running_loop().time()
+            await asyncio.sleep(2 * 86_400)
+            return asyncio.get_running_loop().time() - began
+
+        assert virtual_time.run(two_days()) == pytest.approx(2 * 86_400)
 
 
 def test_a_call_takes_as_long_in_whatever_order_calls_come():
@@ -110,7 +144,7 @@ class TestGrowth:
 
 
 @pytest.mark.torture
-@pytest.mark.parametrize("suite", ["startup", "throughput", "latency", "memory", "lag", "offline"])
+@pytest.mark.parametrize("suite", ["startup", "throughput", "latency", "memory", "lag", "offline", "seal"])
 def test_quick_mode_runs(suite):
     command = [sys.executable, "-m", "benchmarks", suite, "--quick", "--in-flight", "64"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

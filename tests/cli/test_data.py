@@ -133,6 +133,15 @@ def test_show_lists_rows_in_80_columns(proofs: Path) -> None:
     assert all(len(line) <= 80 for line in lines)
 
 
+def test_show_spells_out_what_cannot_be_seen(tmp_path: Path) -> None:
+    hidden = {"problem_id": "p\u202e1", "problem": "Prove \u2066it.", "domain": "d\u200bom"}
+    data = tmp_path / "data.jsonl"
+    data.write_text(json.dumps(hidden), encoding="utf-8")
+    shown = run("show", data).output
+    assert not set(shown) & {"\u202e", "\u2066", "\u200b"}
+    assert "d\\u200b" in shown
+
+
 @pytest.mark.parametrize("name", ["v1", "0"])
 def test_show_one_row_by_id_or_index(proofs: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "on_terminal", lambda: True)

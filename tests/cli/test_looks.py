@@ -1,12 +1,15 @@
 """A run that was grown after it was complete says so, and its verdicts carry it."""
 
+import csv
 import json
 
 import pytest
 
+from proverbench.metrics.comparison import compare_runs
 from proverbench.run.looks import looks_of
 from proverbench.run.session import Session
 from proverbench.run.sources import Sources
+from proverbench.show.report.build import open_runs
 from tests.support import every, problem_rows, write_calls, write_config, write_rows
 
 
@@ -53,9 +56,12 @@ def test_verdicts_carry_it(command, grown, other, look, alpha):
     assert f"{other} is at {look}: growing a complete run is a further look" in " ".join(ended.out.split())
     answer = json.loads(command("compare", "once", other, "--json").out)
     assert answer["alpha"] == pytest.approx(alpha)
+    shown = " ".join(ended.out.split())
     for row in answer["pairs"]:
         assert row["step_interval"]["level"] == pytest.approx(1 - alpha)
         assert row["interval"]["level"] == 0.95
+        for interval in (row["step_interval"], row["interval"]):
+            assert f"[{interval['low']:.3f}, {interval['high']:.3f}]" in shown
 
 
 def test_looks_never_change_a_summary(command, grown):
@@ -63,6 +69,26 @@ def test_looks_never_change_a_summary(command, grown):
     assert b"look" not in before
     assert command("score", "twice").code == 0
     assert (grown / "twice/summary.json").read_bytes() == before
+
+
+def test_a_score_says_at_which_look_it_is(command, grown):
+    says = "look 2: grown after it was complete; its 95 % intervals are those of a single look"
+    for asked in (("score",), ("inspect",), ("report", "--format", "md")):
+        for name in ("twice", "once"):
+            said = " ".join(command(asked[0], name, *asked[1:]).out.split())
+            assert (says in said) == (name == "twice"), asked
+    assert command("export", "twice", "--to", "csv", "-o", "tables").code == 0
+    with (grown / "tables/scores.csv").open(encoding="utf-8") as file:
+        assert {row["look"] for row in csv.DictReader(file)} == {"2"}
+
+
+def test_the_pages_verdicts_carry_it(grown):
+    with open_runs([grown / "once", grown / "twice"]) as report:
+        (comparison, *_) = report.head["comparisons"]
+        assert "twice is at look 2" in comparison["warnings"][0]
+        plain = compare_runs({run.name: run.arrays.split("all") for run in report._runs}, metrics=["pessimistic"])
+        (pair,) = (row for row in comparison["pairs"] if row["metric"] == "pessimistic")
+        assert pair["interval"]["low"] < plain["pairs"][0]["interval"]["low"]
 
 
 class Killed(BaseException):

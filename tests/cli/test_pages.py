@@ -8,7 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proverbench.cli import pages
-from proverbench.cli.pages import beside, cells, cut, cut_middle, one_line, padded, printable, rule, section, wrapped
+from proverbench.cli.pages import (
+    beside,
+    cells,
+    cut,
+    cut_middle,
+    one_line,
+    padded,
+    printable,
+    right,
+    rule,
+    section,
+    wrapped,
+)
 
 ANY = st.text(max_size=60)
 
@@ -63,3 +75,11 @@ def test_nothing_is_wrapped_where_another_command_reads():
 def test_what_stands_beside_a_label_is_indented(monkeypatch):
     monkeypatch.setattr(pages, "on_terminal", lambda: True)
     assert beside("note: ", "one two three", 14) == ["note: one two", "      three"]
+
+
+def test_what_is_written_right_to_left_turns_nothing_beside_it():
+    for line in (*beside("name  ", "\u05d0\u05d1 1 2", 40), padded("\u05d0\u05d1", 6), right("\u0627", 6)):
+        assert line.count("\u2068") == line.count("\u2069") == 1
+    assert beside("name  ", "\u05d0\u05d1 1 2", 40) == ["name  \u2068\u05d0\u05d1 1 2\u2069"]
+    assert padded("\u05d0\u05d1", 6) == "\u2068\u05d0\u05d1\u2069    "
+    assert "\u2068" not in section("title", "plain \u00e9 \u4e2d text")

@@ -10,6 +10,8 @@ import pytest
 from proverbench.rehearse import GeneratedReplies, RehearseServer
 from proverbench.run.study import cells_of
 from tests.ask.test_study import derived, study_file
+from tests.cli.test_label import labelling
+from tests.people.test_serve import RIGHT, ask
 from tests.support import ROOT, every, problem_rows, proof_rows, run_process, write_rows
 
 
@@ -63,6 +65,37 @@ def test_score_rebuilds_every_run(here):
     Path(STUDY, "runs/alpha--mild/records.jsonl").unlink()
     assert here("score", STUDY).code == 0
     assert derived(Path(STUDY)) == before
+
+
+def test_labels_of_a_policy_serve_the_run_of_every_judge(here, tmp_path):
+    with labelling(tmp_path, "--policy", "alpha", "--choose", "6", "--annotator", "Ann", of=Path(STUDY)) as origin:
+        states = ask(f"{origin}/labels.json")[1]["states"]
+        model = ask(f"{origin}/model.json")[1]
+        for key in states:
+            said = {"proof_id": key, "annotation": RIGHT, "version": 0}
+            assert ask(f"{origin}/label", said, Origin=origin)[0] == 200
+    assert {run["name"] for run in model["runs"]} == {"alpha--mild", "alpha--strict"}
+    file = tmp_path / "study-alpha-labels-Ann.jsonl"
+    for judge in ("mild", "strict"):
+        found = json.loads(here("correct", f"{STUDY}/runs/alpha--{judge}", "--labels", file, "--json").out)
+        assert found["labels"]["labelled"] == 6
+        assert found["labels"]["labels_only"] is not None, "one simple random draw"
+    other = here("correct", f"{STUDY}/runs/beta--mild", "--labels", file)
+    assert other.code == 2
+    assert "labels of another run" in other.err
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ((), "has proofs of alpha, beta; say with --policy whose to label"),
+        (("--policy", "gamma"), "--policy gamma: no such policy"),
+    ],
+)
+def test_whose_proofs_are_labelled_must_be_said(here, more, said):
+    ended = here("label", STUDY, *more)
+    assert ended.code == 2
+    assert said in ended.err
 
 
 def test_compare_compares_the_policies_under_each_judge(here):

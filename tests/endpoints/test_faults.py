@@ -594,7 +594,7 @@ class TestLoad:  # rows 19 and 20
         await asking
         assert bench.server.ledger.max_in_flight["all"] == 7
 
-    @pytest.mark.parametrize(("allowed", "least", "most"), [(256, 192, 192), (64, 10, 40)])
+    @pytest.mark.parametrize(("allowed", "least", "most"), [(256, 192, 192), (64, 30, 50), (32, 4, 18)])
     async def test_few_descriptors(self, tmp_path, bench, allowed, least, most):
         config = tmp_path / "config.toml"
         config.write_text(f'[verifier]\nmodel = "m"\nbase_url = "{bench.server.base_url}"\n')

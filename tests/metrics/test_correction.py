@@ -110,8 +110,8 @@ def test_more_repeats_than_the_rule_needs_are_averaged_over_subsets() -> None:
 @pytest.mark.parametrize(
     ("ours", "rule", "message"),
     [
-        pytest.param(run(5, 10), calibration(5, 10, 5, 10), "which reaches 0", id="coin"),
-        pytest.param(run(5, 10), calibration(3, 4, 2, 4), "which reaches 0", id="not-shown"),
+        pytest.param(run(5, 10), calibration(5, 10, 5, 10), "which is not above 0", id="coin"),
+        pytest.param(run(5, 10), calibration(3, 4, 2, 4), "which is not above 0", id="not-shown"),
         pytest.param(run(5, 10), calibration(0, 0, 8, 10), "no human-correct proof", id="no-correct"),
         pytest.param(run(5, 10), calibration(8, 10, 0, 0), "no human-incorrect proof", id="no-incorrect"),
         pytest.param(run(0, 0, 5), calibration(9, 10, 9, 10), "no judged proof", id="nothing-judged"),

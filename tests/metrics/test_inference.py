@@ -112,6 +112,30 @@ def test_no_difference_between_two_nothings_is_uncertain() -> None:
     assert p_value(both, minus) == 1
 
 
+def whole(a: float, b: float) -> float:
+    return harmonic(a, b) if a + b else 0.0
+
+
+def test_a_composite_that_is_flat_where_it_is_seen_has_width() -> None:
+    """A judge who is never right: its harmonic mean rises only where both rates do, which no slope shows."""
+    one = np.ones(30)
+    never, always = (join(summarise(x * one, one), summarise(x * one, one)) for x in (0, 1))
+    found = interval(never, whole)
+    best = max(whole(*theta([1.959964 * np.cos(a), 1.959964 * np.sin(a)], 0.0, 30)) for a in np.linspace(0, 1.57, 500))
+    assert found["low"] == 0
+    assert found["high"] == pytest.approx(best, abs=1e-4)
+
+    def gap(a: float, b: float, c: float, d: float) -> float:
+        return whole(a, b) - whole(c, d)
+
+    apart = interval(join(always, never), gap)
+    assert apart["high"] == 1
+    assert apart["low"] < interval(always, whole)["low"] - 1e-3  # never's own uncertainty is in it
+    same = interval(join(never, never), gap)
+    assert same["low"] == pytest.approx(-same["high"], rel=1e-5)
+    assert same["high"] == pytest.approx(found["high"], abs=1e-4)
+
+
 # ---------------------------------------------------------------- a slow second computation
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from proverbench.metrics.inference import interval, summarise
 from proverbench.metrics.planning import (
     Components,
     Design,
@@ -55,6 +56,19 @@ def test_components_of_many_problems_are_the_true_ones() -> None:
 def test_predicted_standard_error_is_the_actual_one() -> None:
     means = [values(seed, 60, 4).mean() for seed in range(600)]
     assert np.var(means) == pytest.approx(assumed(0.4, 0.5).variance(60, 4), rel=0.15)
+
+
+@pytest.mark.parametrize(("share", "icc", "near"), [(0.4, 0.5, 0.06), (0.1, 0.3, 0.1)])
+def test_predicted_width_is_the_width_that_runs_have(share: float, icc: float, near: float) -> None:
+    """Of the true components, and at the median of pilots of 60 problems with 4 samples."""
+    widths = []
+    for seed in range(150):
+        found = interval(summarise(values(seed, 120, 2, share, icc).sum(axis=1), np.full(120, 2.0)))
+        widths.append(found["high"] - found["low"])
+    realised = float(np.mean(widths))
+    assert assumed(share, icc).width(120, 2) == pytest.approx(realised, rel=near)
+    pilots = [components(values(1000 + seed, 60, 4, share, icc)).width(120, 2) for seed in range(150)]
+    assert np.median(pilots) == pytest.approx(realised, rel=near)
 
 
 def test_power() -> None:

@@ -12,7 +12,7 @@ from proverbench.show.report.build import open_runs
 from proverbench.show.report.write import write_report
 from tests.browser import ARTEFACTS
 from tests.people.conftest import RUN
-from tests.people.test_serve import serving
+from tests.people.test_serve import RIGHT, serving
 
 
 def test_forty_by_keyboard_alone(opened, new_book, folder):
@@ -42,7 +42,7 @@ def test_forty_by_keyboard_alone(opened, new_book, folder):
             if at < 19:
                 keys.press("Enter")
         expect(page.page.locator(".panel .progress")).to_contain_text("19 of 20 labelled, 1 undecided")
-        expect(page.page.locator(".panel .progress")).to_contain_text("The corrected score will be known to about ±")
+        expect(page.page.locator(".panel .progress")).to_contain_text("The corrected score is known to about ±")
         page.leave()
     labels = read_labels(book.path, folder)
     assert list(labels.correct().values()) == [at % 2 == 0 for at in range(20) if at != 3]
@@ -125,6 +125,26 @@ def test_a_mailed_page_keeps_labels_and_offers_them_as_a_file(opened, mailed, fo
     expect(page.page.locator(".panel .progress")).not_to_contain_text("not downloaded yet")
     page.page.reload()  # which nobody warns of now, and the labels are kept
     expect(page.page.locator(".panel .progress")).to_contain_text("1 of 6 labelled")
+
+
+def test_a_label_whose_line_was_torn_is_open_again(opened, new_book):
+    book = new_book()
+    first, second = list(book.rows)[:2]
+    for key in (first, second):
+        book.add(key, {"annotation": RIGHT}, version=0)
+    book.close()
+    whole = book.path.read_bytes()
+    book.path.write_bytes(whole[:-40])  # as after a power cut while the second was written
+    again = new_book(path=book.path)
+    with serving(again) as origin:
+        page = opened(f"{origin}/", "#/label")
+        expect(page.page.get_by_role("heading", name="Proof 2 of 6")).to_be_visible()
+        expect(page.page.locator(".panel .progress")).to_contain_text("1 of 6 labelled")
+        page.page.keyboard.press("a")
+        page.page.keyboard.press("Enter")
+        expect(page.page.locator(".panel .progress")).to_contain_text("2 of 6 labelled")
+        page.leave()
+    assert [state["labelled"] for state in again.states().values()] == [True, True, *[False] * 4]
 
 
 def test_labelling_is_accessible(opened, new_book):

@@ -19,9 +19,16 @@ RIGHT = {"first_fatal_error_step": -1, "recoverable_error_steps": [-1]}
 
 @contextmanager
 def serving(book) -> Iterator[str]:
-    followed = Followed([RUN])
-    (opened,) = open_runs([RUN], split="all")
-    server = make_label_server(followed, 0, book, opened.arrays)
+    (saved,) = open_runs([RUN], split="all")
+    with served(RUN, lambda followed: make_label_server(followed, 0, book, saved.arrays)) as origin:
+        yield origin
+
+
+@contextmanager
+def served(run, make) -> Iterator[str]:
+    """The page of a run in labelling mode, while a server answers that ``make`` makes for what follows the run."""
+    followed = Followed([run])
+    server = make(followed)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

@@ -25,6 +25,13 @@ def test_the_command_line_knows_every_task() -> None:
     assert tuple(TASKS) == CLI_TASKS
 
 
+def test_a_released_file_without_its_task_is_one_fault_that_names_the_task(tmp_path: Path) -> None:
+    path = write(tmp_path / "MathlibQR.json", [{"id": "O1"}, {"id": "O2"}])
+    with pytest.raises(DataError) as refused:
+        load_benchmark(path, "jsonl")
+    assert str(refused.value).splitlines()[0].endswith("wants --task mathlibqr or mathlibmpr")
+
+
 @needs_shared
 def test_the_mathlibqr_sample_gives_the_known_counts() -> None:
     facts = json.loads((SHARED / "MathlibQR.sample20.facts.json").read_text())

@@ -69,6 +69,23 @@ def test_no_two_runs_that_differ_stand_on_one_board() -> None:
         assert pairs_of(boards) == ({frozenset((first, second))} if together else set())
 
 
+@pytest.mark.parametrize("other", ["another renderer", "another depth"])
+def test_boards_of_one_benchmark_and_corpus_say_in_their_titles_how_they_differ(other: str) -> None:
+    runs = [a_run(name, RANKS, **{"k_max": 20, **DIFFERENT[name]}) for name in ("as it is", other)]
+    titles = [board["title"] for board in boards_of(runs)]
+    assert len(titles) == len(set(titles)) == 2
+    assert all(
+        runs[at].held_constant(shared=False)[2 if other == "another depth" else -1] in titles[at] for at in (0, 1)
+    )
+
+
+def test_a_banner_that_is_true_of_several_boards_stands_once() -> None:
+    lacking = dropping(3, 4)
+    runs = [a_run(name, [1] * 4, queries=lacking, **DIFFERENT[name]) for name in ("as it is", "another renderer")]
+    page = build_page(runs)
+    assert (len(page["boards"]), len(page["banners"])) == (2, 1)
+
+
 def test_the_same_in_everything_shares_a_board() -> None:
     page = build_page([a_run("one", RANKS), a_run("two", RANKS)])
     (board,) = page["boards"]

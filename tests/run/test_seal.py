@@ -93,10 +93,11 @@ def test_a_gap_says_how_many() -> None:
     assert _check(lines[:2] + lines[5:], kept)[0] == [Fault(3, "comes after 3 lines that are missing", 3)]
 
 
-def test_a_line_that_is_repeated_says_which_it_was_and_the_rest_is_whole() -> None:
-    lines, kept = _file(7)
-    faults, _ = _check([*lines[:4], lines[1], *lines[4:]], kept)
-    assert faults == [Fault(5, "is repeated or moved: it was written as line 2")]
+def test_a_line_that_is_there_twice_says_where_it_was_written_and_is_used_once() -> None:
+    lines, kept = _file(5)
+    faults, usable = _check([*lines[:3], lines[1], *lines[3:]], kept)
+    assert faults == [Fault(4, "is repeated or moved: it was written as line 2")]
+    assert usable == [True, True, True, False, True, True]
 
 
 def test_two_halves_of_different_runs_do_not_follow() -> None:

@@ -61,6 +61,29 @@ def test_a_missing_journal_is_named(run, command):
     ended = command("score", "r")
     assert ended.code != 0
     assert "is missing or empty; seal.json counts 8 lines" in ended.err
+    assert ended.err.count("verifier/") == 6
+    assert command("export", "r", "--to", "csv", "-o", "made").code != 0
+    assert not Path("made").exists()
+
+
+def test_calls_that_a_loss_left_without_an_answer_are_named(run, command):
+    lines = (run / CALLS).read_bytes().splitlines(keepends=True)
+    lost = [json.loads(line) for line in lines[3:5]]
+    (run / CALLS).write_bytes(b"".join(lines[:3] + lines[5:]))
+    ended = command("score", "r")
+    named = ", ".join(sorted(f"verifier/{line['id']}/0/{line['repeat']}" for line in lost))
+    said = next(line for line in ended.err.splitlines() if "have no answer" in line)
+    assert ", ".join(sorted(said.partition("answer: ")[2].split(", "))) == named
+
+
+def test_what_leaves_the_tool_carries_the_line_to_quote(run, command):
+    line = command("verify-run", "r").out.strip().splitlines()[-1].replace("verified ", "")
+    assert command("export", "r", "--to", "csv", "-o", "made").code == 0
+    assert command("export", "r", "--to", "latex", "-o", "r.tex").code == 0
+    for page in ("r.md", "r.html"):
+        assert command("report", "r", "-o", page).code == 0
+    for file in ("made/scores.csv", "r.tex", "r.md"):
+        assert line in Path(file).read_text(encoding="utf-8"), file
 
 
 def test_a_cut_run_of_an_older_version_is_named_by_its_summary(run, command):

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from proverbench.spending.forecast import half_width, learn, shown
+from proverbench.spending.forecast import cache_saving, half_width, learn, shown
 from proverbench.spending.money import Cost, Spending
 from proverbench.spending.prices import Prices
 from proverbench.spending.usage import Usage
@@ -55,6 +55,49 @@ def test_a_dry_run_of_a_folder_learns_from_its_answers(command, tmp_path, server
     before = spent(tmp_path)
     assert command(*grow).code == 0
     assert low <= spent(tmp_path) - before <= high
+
+
+def test_an_estimate_that_was_far_too_high_is_put_right_by_20_answers(command, tmp_path, server):
+    # The limit allows ten times what the judge writes, so what is assumed before any answer is far too much.
+    write_rows(tmp_path / "proofs.jsonl", proof_rows(60))
+    config = write_config(tmp_path / "config.toml", server.base_url, more="prices = { input = 1.0, output = 10.0 }\n")
+    config.write_text(config.read_text().replace("max_tokens = 500", "max_tokens = 5000"))
+    start = ("verify", "--data", "proofs.jsonl", "--config", "config.toml", "--output", "r")
+    assumed = float(re.search(r"in all: \$([\d.]+)", command(*start, "--dry-run").out)[1])
+    assert command(*start, "--limit", "20").code == 0
+    grow = ("verify", "--resume", "r", "--limit", "60", "--data", "proofs.jsonl")
+    low, high = map(
+        float, re.search(r"in all: \S+ \(\$([\d.]+) to \$([\d.]+)\)", command(*grow, "--dry-run").out).groups()
+    )
+    before = spent(tmp_path)
+    assert command(*grow).code == 0
+    assert low <= spent(tmp_path) - before <= high < assumed / 3
+
+
+def test_what_a_prompt_cache_may_save():
+    # 8 prompts of 7,000 characters are 2,000 tokens each: 7 are read at $0.9 less, 1 is written at $0.25 more.
+    prices = Prices(input=1.0, cached_input=0.1, cache_write=1.25)
+    found = cache_saving([7000] * 8, 8, prices)
+    assert found.high_usd == pytest.approx(7 * 0.0018 - 0.0005)
+    assert found.low_usd == pytest.approx(0.8 * 7 * 0.0018 - 0.0005)
+    assert cache_saving([7000] * 8, 8, Prices(input=1.0)) is None
+    assert cache_saving([7000], 1, prices) is None
+
+
+def test_a_dry_run_says_what_the_prompt_cache_may_save(command, tmp_path, server):
+    rows = proof_rows(4)
+    for row in rows:
+        row["steps"] = ["x" * 7000]
+        row["annotation"] = {"first_fatal_error_step": -1, "recoverable_error_steps": [-1]}
+    write_rows(tmp_path / "proofs.jsonl", rows)
+    prices = "prices = { input = 1.0, cached_input = 0.1, output = 10.0 }\n"
+    write_config(tmp_path / "config.toml", server.base_url, more=prices)
+    start = ("verify", "--data", "proofs.jsonl", "--config", "config.toml", "--dry-run")
+    said = command(*start, "--verifier-repeats", "8").out
+    assert re.search(r"a prompt cache may save \$0\.0\d+ to \$0\.0\d+ \(cache_first: the first of 8 judgments", said)
+    assert "prompt cache" not in command(*start, "--verifier-repeats", "1").out
+    write_config(tmp_path / "config.toml", server.base_url, more=f"{prices}cache_first = false\n")
+    assert "prompt cache" not in command(*start, "--verifier-repeats", "8").out
 
 
 def spent(folder):

@@ -1,4 +1,4 @@
-"""What the driver needs of whatever makes a session's calls: this process (local.py) or a cluster (cluster.py)."""
+"""What the driver needs of whatever makes a session's calls: this process (local.py) or a cluster (spread.py)."""
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from typing import Protocol, TypeVar

@@ -1,4 +1,4 @@
-"""Workers on a Ray cluster: started, asked, and ended (docs/many-machines.md). What they are asked is spread.py's."""
+"""Workers on a Ray cluster: started, asked, and ended (docs/many-machines.md). What they are asked is foreman.py's."""
 
 import asyncio
 import os
@@ -7,18 +7,26 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from proverbench.ask.executors.joining import Membership, join, last_line
-from proverbench.ask.executors.messages import FENCE_S, EndpointReport, Order, Report, Setup, Share
-from proverbench.ask.executors.shards import Shard
+from proverbench.ask.executors.messages import (
+    FENCE_S,
+    EndpointReport,
+    Order,
+    Part,
+    Report,
+    Setup,
+    ShardReport,
+    Share,
+    Stop,
+)
 from proverbench.ask.executors.shares import Allotment
 from proverbench.ask.executors.worker import ShardWorker
 from proverbench.endpoints.base import EndpointState
 from proverbench.endpoints.factory import check_endpoints
 from proverbench.errors import ConfigError, JournalError, ProverBenchError
 from proverbench.inputs.config import Config
-from proverbench.records import Role
 from proverbench.version import __version__
 
 WORKERS_PER_MACHINE = 4
@@ -36,6 +44,54 @@ class Watched:
         self.state = EndpointState()
 
 
+class Owner(Protocol):
+    """The run that shards are of, as far as those who hand them out need to know it."""
+
+    def part(self, path: Path) -> Part:
+        """What a worker needs to know of a shard."""
+        ...
+
+    def halt(self) -> Stop | None:
+        """Why nothing new is asked, once that is so."""
+        ...
+
+    def heard(self, path: Path, report: ShardReport) -> None:
+        """How far one of its shards is."""
+        ...
+
+    def done(self, path: Path) -> None:
+        """A shard can be taken back."""
+        ...
+
+    def lost(self, path: Path) -> None:
+        """The worker that had a shard is gone; it will be asked by another one."""
+        ...
+
+    def fail(self, fault: ProverBenchError) -> None:
+        """Nothing more can be asked."""
+        ...
+
+
+class Bundle:
+    """Shards that one worker asks together: one, or those of the same problems in all runs of a policy.
+
+    They stay together until all are done: what one of them has of the policy the others need not ask again.
+
+    Args:
+        owners: Shard → the run that it is of.
+    """
+
+    def __init__(self, owners: dict[Path, Owner]) -> None:
+        self.owners = owners
+        self.losses = 0
+        """Workers that it was lost with."""
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anybody asks something new of it."""
+        return any(owner.halt() is None for owner in self.owners.values())
+
+
 class Member:
     """The driver's view of one worker."""
 
@@ -44,7 +100,7 @@ class Member:
         self.handle = handle
         self.host = host
         self.pid = pid
-        self.shards: dict[Path, Shard] = {}
+        self.bundles: list[Bundle] = []
         self.shares: dict[str, Share] = {}
         """As of the latest order."""
         self.report: Report | None = None
@@ -73,9 +129,9 @@ class Member:
 
     def is_hungry(self) -> bool:
         """Whether it could make more calls than its shards have for it at the moment."""
-        if not self.shards:
+        if not self.bundles:
             return True
-        if self.report is None or set(self.shards) - set(self.report.shards):
+        if self.report is None or any(set(bundle.owners) - set(self.report.shards) for bundle in self.bundles):
             return False  # it has not begun with what it has
         ends = list(self.report.endpoints.values())
         opening = any(not (shard.stages or shard.done or shard.waits) for shard in self.report.shards.values())
@@ -105,7 +161,7 @@ class Cluster:
     """
 
     def __init__(
-        self, membership: Membership, config: Config, roles: Sequence[Role], concurrency: int | None, rows: int
+        self, membership: Membership, config: Config, roles: Sequence[str], concurrency: int | None, rows: int
     ) -> None:
         self._membership = membership
         ray = self._ray = membership.ray
@@ -137,7 +193,7 @@ class Cluster:
     async def open(
         cls,
         config: Config,
-        roles: Sequence[Role],
+        roles: Sequence[str],
         *,
         concurrency: int | None,
         rows: int,
@@ -150,7 +206,7 @@ class Cluster:
             config: The config file as read.
             roles: The roles that will call.
             concurrency: Overrides the concurrency of each endpoint, as :func:`open_callers` does.
-            rows: Of the run; there are no more workers than that.
+            rows: Of the run, or of all of a study; there are no more workers than that.
             address: Of the cluster to join; see :func:`join`.
             say: Told what is waited for.
 

@@ -33,7 +33,7 @@ class Setup:
     """What a worker opens its endpoints with."""
 
     config: Config
-    roles: Sequence[Role]
+    roles: Sequence[str]
     concurrency: int | None
     folder: Path
     """Working folder of the driver; relative paths of the config mean it."""
@@ -51,19 +51,40 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A shard, as a worker needs to know it."""
+
+    path: Path
+    run: str | None = None
+    """The run of a study that it is of; None of a run that is alone."""
+    roles: Mapping[Role, str] = field(default_factory=dict)
+    """Role → what the study calls it; empty of a run that is alone."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why nothing new of a shard is asked."""
+
+    reason: str
+    gives_up: bool
+    """Whether calls in flight are given up too."""
+
+
+@dataclass(frozen=True)
 class Order:
     """What a worker should be doing."""
 
-    shards: Sequence[Path]
-    """Its shards; it starts those that it does not have yet and forgets those that are not named any more."""
+    bundles: Sequence[Sequence[Part]]
+    """Its shards; it starts those that it does not have yet and forgets those that are not named any more. Those of a
+    bundle share what a policy writes."""
     shares: Mapping[str, Share]
     """Endpoint → this worker's part."""
     proven: Sequence[str] = ()
     """Endpoints that have answered somebody: a refusal there is no fault of the whole run."""
-    stop: str | None = None
-    """Why nothing new is asked, once that is so."""
-    give_up: bool = False
-    """Whether calls in flight are given up too."""
+    stops: Mapping[Path, Stop] = field(default_factory=dict)
+    """Shards that are stopped."""
+    ends: bool = False
+    """Whether nobody asks anything new any more."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 from proverbench.ask.budget import BudgetWatch
 from proverbench.ask.drive import Driver
@@ -17,17 +18,21 @@ from proverbench.ask.executors.messages import (
     Fault,
     Greeting,
     Order,
+    Part,
     Report,
     Setup,
     ShardReport,
 )
 from proverbench.ask.executors.shards import wait_until_free
+from proverbench.ask.sharing import SharedEndpoint, Sharing, leave, share
+from proverbench.ask.study_proofs import copy_proofs
 from proverbench.endpoints.base import Caller
 from proverbench.endpoints.caller import EndpointCaller
 from proverbench.endpoints.factory import open_callers
 from proverbench.errors import ConfigError, FatalEndpointError, JournalError, ProverBenchError
-from proverbench.records import Role, SessionLine
+from proverbench.records import SessionLine
 from proverbench.run.manifest import MANIFEST
+from proverbench.run.session import Session
 from proverbench.run.sources import Sources
 from proverbench.spending.budget import Spent
 from proverbench.version import __version__
@@ -40,7 +45,9 @@ class ShardWorker:
 
     def __init__(self) -> None:
         self._callers: dict[str, EndpointCaller] = {}
-        self._of_role: Mapping[Role, Caller] = {}
+        self._of_role: Mapping[str, Caller] = {}
+        self._shared: Mapping[str, SharedEndpoint] = {}
+        self._ahead: Mapping[str, int] = {}
         self._running: dict[Path, _RunningShard] = {}
         self._fence: asyncio.TimerHandle | None = None
 
@@ -60,6 +67,10 @@ class ShardWorker:
         except OSError as exc:
             return f"cannot enter {exc.filename}: {exc.strerror}; every machine must see the same folders"
         self._of_role = {role: opened[role] for role in setup.roles}
+        self._shared = share(self._of_role)
+        for shared in self._shared.values():
+            shared.join(self)  # also while nobody asks anything
+        self._ahead = {role: setup.config.roles[role].endpoint.concurrency for role in setup.roles}
         for caller in opened.values():
             assert isinstance(caller, EndpointCaller)
             self._callers[caller.name] = caller
@@ -70,22 +81,35 @@ class ShardWorker:
     async def exchange(self, order: Order) -> Report:
         """Do as the order says, and say how things are."""
         self._wind_clock()
-        for name, share in order.shares.items():
-            self._callers[name].resize(share.slots, share.requests_per_minute, share.tokens_per_minute)
+        for name, part in order.shares.items():
+            self._callers[name].resize(part.slots, part.requests_per_minute, part.tokens_per_minute)
         for name in order.proven:
             state = self._callers[name].state
             state.answered = max(1, state.answered)
-        for path in set(self._running) - set(order.shards):
+        for path in set(self._running) - {shard.path for bundle in order.bundles for shard in bundle}:
             del self._running[path]
-        for path in order.shards:
-            if path not in self._running:
-                self._running[path] = _RunningShard(path, self._of_role)
-        for running in self._running.values():
-            if order.stop is not None:
-                running.stop(order.stop)
-            if order.give_up:
-                running.give_up()
+        for bundle in order.bundles:
+            if bundle[0].path not in self._running:
+                self._begin(bundle)
+        for path, halt in order.stops.items():
+            self._running[path].stop(halt.reason)
+            if halt.gives_up:
+                self._running[path].give_up()
+        if order.ends:
+            for shared in self._shared.values():
+                shared.leave(self)
         return self._report()
+
+    def _begin(self, bundle: Sequence[Part]) -> None:
+        """Have shards asked, those of a study's runs together."""
+        sharing = Sharing(self._shared, self._ahead)
+        together = _Together(bundle, sharing)
+        for part in bundle:
+            if part.run is None:
+                self._running[part.path] = _RunningShard(part, self._of_role, None)
+            else:
+                callers = sharing.callers_of(part.run, part.roles)
+                self._running[part.path] = _RunningShard(part, callers, together)
 
     def _report(self) -> Report:
         endpoints = {
@@ -110,13 +134,66 @@ class ShardWorker:
         self._fence = asyncio.get_running_loop().call_later(FENCE_S, os._exit, 1)
 
 
+class _Together:
+    """Shards of a bundle: they begin together, each with the proofs that any of them has.
+
+    Args:
+        parts: The shards.
+        sharing: Their ways to the endpoints.
+    """
+
+    def __init__(self, parts: Sequence[Part], sharing: Sharing) -> None:
+        self._sharing = sharing
+        self._members = {part.path for part in parts}
+        self._awaited = set(self._members)
+        self._there: dict[str, Session] = {}
+        self._faults: dict[str, ProverBenchError] = {}
+        self._begun = asyncio.Event()
+
+    async def come(self, part: Part, session: Session) -> None:
+        """Wait for the others.
+
+        Raises:
+            JournalError: If the proofs that another one has cannot be copied.
+        """
+        assert part.run is not None
+        self._there[part.run] = session
+        self._wait_less(part)
+        await self._begun.wait()
+        if part.run in self._faults:
+            raise self._faults[part.run]
+
+    async def leave(self, part: Part) -> None:
+        """A shard is over, begun or not."""
+        self._there.pop(str(part.run), None)
+        self._wait_less(part)
+        self._members.discard(part.path)
+        if not self._members:
+            await self._sharing.aclose()
+
+    def _wait_less(self, part: Part) -> None:
+        self._awaited.discard(part.path)
+        if self._awaited or self._begun.is_set():
+            return
+        sources = {name: session.sources for name, session in self._there.items()}
+        for name, session in self._there.items():
+            try:
+                copy_proofs(session, name, sources)
+            except ProverBenchError as exc:
+                self._faults[name] = exc
+        self._begun.set()
+
+
 class _RunningShard:
     """A shard that is being asked; begins at once."""
 
-    def __init__(self, path: Path, callers: Mapping[Role, Caller]) -> None:
-        self._path = path
+    def __init__(self, part: Part, callers: Mapping[Any, Caller], together: _Together | None) -> None:
+        self._path = part.path
+        self._part = part
+        self._together = together
+        self._callers = callers
         self._driver = Driver(
-            path,
+            part.path,
             resume=True,
             executor=LocalExecutor(callers),
             budget=BudgetWatch(),  # the whole run's is watched where all workers report
@@ -155,9 +232,15 @@ class _RunningShard:
             await wait_until_free(self._path)
             self._waits = False
             async with self._driver as driver:
+                if self._together is not None:
+                    await self._together.come(self._part, driver.session)
                 await self._ask(driver)
         except ProverBenchError as exc:
             self._fault = exc
+        finally:
+            if self._together is not None:
+                await leave(self._callers)
+                await self._together.leave(self._part)
 
     async def _wait_until_seen(self) -> None:
         """A file server may take a while to show one machine what another has made."""

@@ -13,14 +13,14 @@ from proverbench.cli.common import EXIT_COMPLETE
 from proverbench.cli.streams import echo, echo_json
 from proverbench.cli.tables import ValueCell, console, ends, number, p_text, plain, show, table
 from proverbench.errors import RunMismatchError, UserInputError
-from proverbench.metrics.comparison import compare_runs
+from proverbench.metrics.comparison import ALPHA, compare_runs
 from proverbench.metrics.correction import UncorrectableError, compare_by_calibration, compare_by_labels
 from proverbench.metrics.registry import metrics_of
 from proverbench.metrics.shown import footnotes
 from proverbench.people.labels import read_labels
 from proverbench.records import Task
 from proverbench.run.comparability import Difference, Side, common_headlines, comparable, differences, doubts, of_weight
-from proverbench.run.looks import looks_of
+from proverbench.run.looks import looked_at
 from proverbench.run.manifest import MANIFEST
 from proverbench.run.saved import SavedRun, open_runs
 from proverbench.run.study import CALIBRATION, cells_of, expanded, is_study
@@ -122,7 +122,7 @@ def _compare(runs: Sequence[Path], options: _Options, *, shown: bool) -> dict[st
     wanted = comparable(metrics or (known if all_metrics else headlines), found, task)
     if dropped := [metric for metric in metrics if metric not in wanted]:
         raise RunMismatchError(f"--metric {dropped[0]} cannot be compared between runs of different --samples")
-    looks = {run.name: looks_of(run.folder.sources) for run in opened}
+    looks = {run.name: run.folder.looks for run in opened}
     alpha = min(found_of.level for found_of in looks.values())
     try:
         result = compare_runs(
@@ -134,7 +134,6 @@ def _compare(runs: Sequence[Path], options: _Options, *, shown: bool) -> dict[st
     except ValueError as exc:
         raise RunMismatchError(f"cannot be compared: {exc}") from exc
     corrected = _corrected(opened, calibration, calibration_split, label_files, alpha)
-    grown = {name: str(look) for name, look in looks.items() if look.number > 1 or look.planned}
     result |= {"looks": {name: look._asdict() for name, look in looks.items()}, "alpha": alpha}
     sides = {run.name: Side(run.manifest, run.summary, run.folder.rows()) for run in opened}
     warnings = doubts(sides, found, split)
@@ -146,8 +145,9 @@ def _compare(runs: Sequence[Path], options: _Options, *, shown: bool) -> dict[st
         return answer | corrected
     if shown:
         _show(task, split, compared, warnings + corrected.get("calibration", {}).get("warnings", []), result)
-        _show_corrected(corrected, several=len(opened) > 2)
-        _show_looks(grown, alpha)
+        _show_corrected(corrected, several=len(opened) > 2, grown=alpha < ALPHA)
+        for sentence in looked_at(looks):
+            console().print(plain(f"{sentence}."))
     return {}
 
 
@@ -237,7 +237,7 @@ def _show(
         out.print(plain(f"undefined here, because a class of proofs is absent: {', '.join(result['undefined'])}"))
     out.print()
     several = len(result["proofs"]) > 2
-    _show_pairs(out, "Differences", result["pairs"], several=several)
+    _show_pairs(out, "Differences", result["pairs"], several=several, grown=result["alpha"] < ALPHA)
     if several:
         ranks = table("Ranks that the shown differences allow", "metric", "run", "value", "rank")
         for row in result["ranks"]:
@@ -248,27 +248,15 @@ def _show(
         out.print(footnote)
 
 
-def _show_looks(grown: Mapping[str, str], alpha: float) -> None:
-    """That a run was grown after it was complete, and what that does to verdicts."""
-    if not grown:
-        return
-    listed = ", ".join(f"{name} is at {look}" for name, look in grown.items())
-    console().print(
-        plain(
-            f"{listed}: growing a complete run is a further look. A difference is shown below {alpha:.4f}, so that all "
-            "looks together are wrong in 7.5 % of cases at most (5 % if their number was said beforehand). Intervals "
-            "have that level; --json has those of 95 %."
-        )
-    )
-
-
-def _show_pairs(out: Console, what: str, rows: Sequence[Mapping[str, Any]], *, several: bool) -> None:
+def _show_pairs(out: Console, what: str, rows: Sequence[Mapping[str, Any]], *, several: bool, grown: bool) -> None:
     """Pairs of runs with the intervals that agree with their verdicts."""
     level = max((row["step_interval"]["level"] for row in rows), default=0.95)
     intervals = "intervals that hold for all pairs together" if several else f"{100 * level:.4g} % intervals"
     shown = table(f"{what}, first minus second, with {intervals}", "metric", "first", "second", "difference", "p")
     if several:
         shown.add_column("p (Holm)", justify="right")
+    if grown:
+        shown.add_column("95 %, one look")
     shown.add_column("")
     for row in rows:
         cells = [
@@ -278,14 +266,16 @@ def _show_pairs(out: Console, what: str, rows: Sequence[Mapping[str, Any]], *, s
             ValueCell(f"{row['difference']:+.3f}", ends(row["step_interval"])),
             p_text(row["p"]),
         ]
-        shown.add_row(*cells, *([p_text(row["p_holm"])] if several else []), row["verdict"])
+        cells += [p_text(row["p_holm"])] if several else []
+        cells += [ends(row["interval"])] if grown else []
+        shown.add_row(*cells, row["verdict"])
     show(out, shown)
 
 
-def _show_corrected(corrected: Mapping[str, Mapping[str, Any]], *, several: bool) -> None:
+def _show_corrected(corrected: Mapping[str, Mapping[str, Any]], *, several: bool, grown: bool) -> None:
     out = console()
     for by, found in corrected.items():
-        _show_pairs(out, f"Corrected by {found.get('run', by)}", found["pairs"], several=several)
+        _show_pairs(out, f"Corrected by {found.get('run', by)}", found["pairs"], several=several, grown=grown)
         if by == "calibration":
             out.print("This assumes that the judge errs on these runs' proofs as on the calibration's.")
         for remark in found.get("remarks", ()):

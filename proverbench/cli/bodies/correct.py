@@ -24,7 +24,6 @@ from proverbench.metrics.shown import footnotes, named_intervals
 from proverbench.people.labels import read_labels
 from proverbench.run.comparability import calibration_doubts, calibration_faults
 from proverbench.run.inputs import INPUTS
-from proverbench.run.looks import looks_of
 from proverbench.run.saved import SavedRun, open_runs
 from proverbench.run.study import is_study
 
@@ -50,7 +49,7 @@ def correct(
         raise RunMismatchError(f"{run}: only a ProverBench run is corrected; this one is VerifierBench")
     judge = None if calibration is None else open_calibration(calibration, calibration_split, [ours])
     found: dict[str, Any] = {"run": ours.name, "split": split, "repeats": ours.arrays.repeats}
-    looks = looks_of(ours.folder.sources)
+    looks = ours.folder.looks
     found["looks"] = looks._asdict()
     found["as_judged"] = as_judged(ours.arrays)
     found["warnings"] = [] if judge is None else calibration_warnings([ours], judge)

@@ -86,7 +86,7 @@ def _listed(number: int, row: Problem) -> str:
     """A row in one line of at most 80 characters."""
     name = row.proof_id if isinstance(row, Proof) else row.problem_id
     label = f"{_label(row):<12} " if isinstance(row, Proof) else ""
-    head = f"{number:>4}  {cut(printable(name), 28):<28} {cut(row.domain or '-', 8):<8} {label}"
+    head = f"{number:>4}  {cut(printable(name), 28):<28} {cut(printable(row.domain or '-'), 8):<8} {label}"
     return head + cut(printable(" ".join(row.problem.split())), 80 - len(head))
 
 

@@ -3,6 +3,7 @@
 import getpass
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from proverbench.cli.streams import say
 from proverbench.errors import UserInputError
 from proverbench.people.book import LabelBook
 from proverbench.people.draw import is_judged
-from proverbench.people.sheet import drawn_of, rows
+from proverbench.people.sheet import drawn_of, rows, scale_of
 from proverbench.run.disk import fitting_name
 from proverbench.run.saved import open_runs
+from proverbench.run.study import cells_of, is_study
 from proverbench.show.report.labelling import make_label_server
 from proverbench.show.report.serve import Followed
 
@@ -30,25 +32,31 @@ def label(
     simple: bool,
     equal: bool,
     seed: int,
+    policy: str | None,
     annotator: str | None,
     output: Path | None,
     port: int,
 ) -> int:
     """Label a random draw of a ProverBench RUN's proofs in the browser; calls nothing, changes nothing in the run."""
     name = annotator if annotator is not None else _login()
-    (opened,) = open_runs([run], split="all")
-    path = output or Path(f"{_safe(opened.path.resolve().name)}-labels-{_safe(name)}.jsonl")
+    cells = _cells(run, policy)
+    opened, *others = open_runs(cells, split="all")
+    # No judge's verdicts favour a proof where several judges are to be corrected.
+    simple = simple or bool(others)
+    whose = opened.path.resolve().name if cells == [run] else f"{run.resolve().name}-{policy or 'proofs'}"
+    path = output or Path(f"{_safe(whose)}-labels-{_safe(name)}.jsonl")
     fresh = not path.exists() or path.stat().st_size == 0
     wanted = _wanted(opened.folder, choose) if fresh else None
     drawn = drawn_of(opened.folder, choose=wanted, simple=simple, equal=equal and fresh, seed=seed)
-    book = LabelBook(path, list(rows(opened.folder, drawn, annotator=name)), name)
+    serves = [other.manifest.run_id for other in others]
+    book = LabelBook(path, list(rows(opened.folder, drawn, annotator=name, serves=serves)), name)
     if choose is not None and choose != len(book.rows):
         count = len(book.rows)
         book.close()
         raise UserInputError(f"{path} holds a draw of {count}, not of {choose}; leave --choose out, or give another -o")
-    followed = Followed([run])
+    followed = Followed(cells)
     try:
-        server = make_label_server(followed, port, book, opened.arrays)
+        server = make_label_server(followed, port, book, opened.arrays, scale_of(opened.folder))
     except OSError as exc:
         followed.close()
         book.close()
@@ -61,9 +69,28 @@ def label(
             pass
         finally:
             followed.close()
-            _say_how_far(book, run)
+            _say_how_far(book, cells)
             book.close()
     return EXIT_COMPLETE
+
+
+def _cells(run: Path, policy: str | None) -> list[Path]:
+    """The run, or a study's runs of one policy: one for each judge.
+
+    Raises:
+        UserInputError: If it is not said whose proofs are to be labelled, or there are none.
+    """
+    if not is_study(run):
+        if policy is not None:
+            raise UserInputError(f"--policy is for a study; {run} is a run")
+        return [run]
+    cells = [cell for cell in cells_of(run) if cell.policy is not None]
+    names = list(dict.fromkeys(str(cell.policy) for cell in cells))
+    if policy is None and len(names) != 1:
+        raise UserInputError(f"{run} has proofs of {', '.join(names) or 'nobody'}; say with --policy whose to label")
+    if policy is not None and policy not in names:
+        raise UserInputError(f"--policy {policy}: no such policy in {run}; there are {', '.join(names)}")
+    return [cell.path for cell in cells if policy is None or cell.policy == policy]
 
 
 def _wanted(folder: Any, choose: int | None) -> int:
@@ -81,8 +108,9 @@ def _safe(name: str) -> str:
     return fitting_name(re.sub(r"[^\w.-]+", "-", name).strip("-.") or "run", _LONGEST_NAME)
 
 
-def _say_how_far(book: LabelBook, run: Path) -> None:
+def _say_how_far(book: LabelBook, runs: Sequence[Path]) -> None:
     states = book.states().values()
     done = sum(state["labelled"] or state["undecided"] for state in states)
-    run_is, labels_are = shlex.quote(str(run)), shlex.quote(str(book.path))
-    say(f"\n{done} of {len(states)} labelled in {book.path}; proverbench correct {run_is} --labels {labels_are}")
+    labels_are = shlex.quote(str(book.path))
+    commands = [f"proverbench correct {shlex.quote(str(run))} --labels {labels_are}" for run in runs]
+    say(f"\n{done} of {len(states)} labelled in {book.path}; " + "\n  ".join(commands))

@@ -9,29 +9,29 @@ from proverbench.cli.streams import say
 from proverbench.errors import UserInputError
 from proverbench.people.sheet import labelling
 from proverbench.run.disk import write_whole
-from proverbench.run.study import expanded, is_study
-from proverbench.show.report.build import open_runs
+from proverbench.run.study import expanded
+from proverbench.show.report.build import open_report
+from proverbench.show.report.facts import known_published
 from proverbench.show.report.markdown import render_markdown
 from proverbench.show.report.write import write_report
-from proverbench.show.study import study_head
 
 MARKDOWN = (".md", ".markdown")
 """What names of Markdown files end in."""
 
 
-def report(runs: tuple[Path, ...], output: Path | None, form: str | None, choose: int | None, published: bool) -> int:
+def report(
+    runs: tuple[Path, ...], output: Path | None, form: str | None, choose: int | None, published: str | None
+) -> int:
     """Write a page or Markdown."""
-    study = runs[0] if len(runs) == 1 and is_study(runs[0]) else None
-    runs = tuple(expanded(runs, calibrations=True))
+    published = None if published is None else known_published(published)
+    given, runs = runs, tuple(expanded(runs, calibrations=True))
     to_screen = str(output) == "-"
     form = form or ("md" if output is not None and output.suffix.lower() in MARKDOWN else "html")
     if to_screen and form == "html":
         raise UserInputError("-o - is for Markdown: add --format md; a page goes to a file, such as -o report.html")
     if choose is not None and (len(runs) > 1 or form == "md"):
         raise UserInputError("--choose makes the page of one run to label in; give one RUN, and no Markdown")
-    with open_runs(runs, published=published) as report:
-        if study is not None:
-            report.head["study"] = study_head(study)
+    with open_report(given, published=published) as report:
         if choose is not None:
             report.head["labelling"] = labelling(runs[0], choose)
         if form == "md":

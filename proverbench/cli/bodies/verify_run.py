@@ -12,7 +12,7 @@ def verify_run(runs: tuple[Path, ...], as_json: bool) -> int:
     """Check runs, and print what was found."""
     found = [verify.verify_run(run) for run in runs]
     if as_json:
-        described = [dataclasses.asdict(one) | {"path": str(one.path), "quote": one.quote} for one in found]
+        described = [dataclasses.asdict(one) | {"path": str(one.path)} for one in found]
         echo_json({"runs": described, "whole": not any(one.faults for one in found)})
         return EXIT_INCOMPLETE if any(one.faults for one in found) else EXIT_COMPLETE
     for one in found:

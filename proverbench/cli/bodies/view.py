@@ -6,13 +6,13 @@ import click
 
 from proverbench.cli.common import EXIT_COMPLETE
 from proverbench.errors import ConfigError
-from proverbench.run.study import expanded
+from proverbench.show.report.facts import known_published
 from proverbench.show.report.serve import Followed, make_server
 
 
-def view(runs: tuple[Path, ...], port: int, published: bool) -> int:
+def view(runs: tuple[Path, ...], port: int, published: str | None) -> int:
     """Serve the page."""
-    runs = tuple(expanded(runs, calibrations=True))
+    published = None if published is None else known_published(published)
     followed = Followed(runs, published=published)
     try:
         server = make_server(followed, port)

@@ -17,12 +17,11 @@ from proverbench.endpoints.error_facts import ErrorFacts, error_facts
 from proverbench.endpoints.http import HttpEndpoint, Wire
 from proverbench.endpoints.network import address
 from proverbench.errors import FatalEndpointError
+from proverbench.retrieval.forecast import CHARACTERS_A_TOKEN, cost_usd, effort
 from proverbench.retrieval.settings import EmbedderSettings
 from proverbench.retrieval.strings import NO_STRINGS, Strings
 from proverbench.retrieval.vectors import MissingTexts, Vectors
 
-_CHARACTERS_A_TOKEN = 4
-"""Of English and formal statements, about; servers tell how many there were."""
 _QUERY, _DOCUMENT = "query", "document"
 
 
@@ -177,27 +176,17 @@ class OpenAIEmbedder:
 
     def forecast(self, missing: MissingTexts) -> str:
         """Say how many tokens that is, what they cost, and how long the endpoint's limits make it at least."""
-        tokens = missing.characters // _CHARACTERS_A_TOKEN
-        said = [f"{missing.texts:,} texts to embed, about {tokens:,} tokens ({_CHARACTERS_A_TOKEN} characters each)"]
-        if (cost := self._cost(tokens)) is not None:
-            said.append(f"about ${cost:,.2f}")
-        requests = -(-missing.texts // self.batch_size)
-        limits = ((requests, self._settings.requests_per_minute), (tokens, self._settings.tokens_per_minute))
-        hours = max((count / limit / 60 for count, limit in limits if limit), default=0.0)
-        said.append(f"at least {hours:.1f} h at its limits" if hours else f"{requests:,} requests")
-        return ", ".join(said)
+        tokens = missing.characters // CHARACTERS_A_TOKEN
+        said = f"{missing.texts:,} texts to embed, about {tokens:,} tokens ({CHARACTERS_A_TOKEN} characters each)"
+        return f"{said}, {effort(self._settings, tokens=tokens, requests=-(-missing.texts // self.batch_size))}"
 
     def notes(self) -> list[str]:
         """Return tokens and cost, as far as the server and the config tell, and the endpoint's remarks."""
         notes = list(self._caller.state.notes)
         if self._tokens:
-            cost = self._cost(self._tokens)
+            cost = cost_usd(self._settings, self._tokens)
             notes.append(f"{self._tokens:,} tokens embedded{'' if cost is None else f', ${cost:.4f}'}")
         return notes
-
-    def _cost(self, tokens: int) -> float | None:
-        prices = self._settings.prices
-        return None if prices is None or prices.input is None else tokens * prices.input / 1e6
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -97,6 +97,11 @@ class PointwiseSystem(Reranking):
             "base": self.base.identity(),
         }
 
+    @property
+    def requests_a_list(self) -> int:
+        """Return how many requests score one list."""
+        return -(-self.settings.seen // self._per_request)
+
     async def acquire(self) -> bool:
         """Wait until a list may be worked on."""
         await self._lists.acquire()

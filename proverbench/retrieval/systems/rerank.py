@@ -13,6 +13,7 @@ from proverbench.endpoints.base import Answered, Caller, Priority, Request
 from proverbench.endpoints.factory import close_callers, open_callers
 from proverbench.inputs.config import Config
 from proverbench.retrieval.answers import AnswerCache
+from proverbench.retrieval.forecast import CHARACTERS_A_TOKEN, effort
 from proverbench.retrieval.records import GoldQuery, Ranking, Unanswered
 from proverbench.retrieval.settings import RerankerSettings
 from proverbench.retrieval.systems.base import Context, Outcome, System, forecast_of
@@ -92,6 +93,11 @@ class Reranking(ABC):
         self.base = base
         self._text_of = texts_by_result(context)
 
+    @property
+    def requests_a_list(self) -> int:
+        """How many requests one list takes."""
+        return 1
+
     @abstractmethod
     async def acquire(self) -> bool:
         """Wait until a list may be worked on; False when nothing new should be asked."""
@@ -129,10 +135,16 @@ class Reranking(ABC):
                 yield result
 
     def forecast(self, queries: Sequence[GoldQuery]) -> list[str]:
-        """Return the base's forecast, and how much the model may be asked."""
-        n = len(queries)
-        asked = f"{n:,} lists" if self.settings.style == "listwise" else f"{n * self.settings.seen:,} documents"
-        return [*forecast_of(self.base, queries), f"{self.spec}: up to {asked} go to {self.settings.model}"]
+        """Return the base's forecast, how much the model may be asked, and what that takes."""
+        n, seen = len(queries), self.settings.seen
+        listwise = self.settings.style == "listwise"
+        asked = f"{n:,} lists" if listwise else f"{n * seen:,} documents"
+        queries_read = sum(len(query.text) for query in queries) * (1 if listwise else seen)
+        documents_read = n * seen * sum(map(len, self.context.texts)) // max(1, len(self.context.texts))
+        tokens = (queries_read + documents_read) // CHARACTERS_A_TOKEN
+        takes = effort(self.settings, tokens=tokens, requests=n * self.requests_a_list)
+        said = f"{self.spec}: up to {asked} go to {self.settings.model}, about {tokens:,} tokens"
+        return [*forecast_of(self.base, queries), f"{said} ({CHARACTERS_A_TOKEN} characters each), {takes}"]
 
     async def _reordered(self, query: GoldQuery, ranking: Ranking) -> Outcome:
         """Reorder one list in the slot that is held."""

@@ -136,7 +136,8 @@ class Request:
             UserInputError: If a file exists and may not be replaced.
             JournalError: If the disk refuses a folder.
         """
-        _ = self.loaded  # nothing is made for a run that is none
+        for run in self.loaded.values():  # nothing is made for a run that is none, or is damaged
+            _ = run.folder.seal
         there = [str(path) for path in paths if path.exists()]
         if there and not self.force:
             raise UserInputError(f"{', '.join(there)} is there already; give another -o, or --force to replace it")

@@ -49,7 +49,7 @@ def log_of(run: "LoadedRun") -> "EvalLog":
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSpec
 
     manifest, summary = run.manifest, run.summary
-    told = provenance(manifest, summary, seal=run.folder.seal)
+    told = provenance(manifest, summary, looks=run.folder.looks, seal=run.folder.seal)
     samples = list(_samples(run))
     ids: list[int | str] = list(dict.fromkeys(sample.id for sample in samples))
     return EvalLog(

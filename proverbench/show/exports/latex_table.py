@@ -94,11 +94,12 @@ def _latex_of_board(
     lines.append(f"    Model & {' & '.join(heads)} \\\\")
     lines.append("    \\midrule")
     for name, run in _row_names(task, runs).items():
-        beside = provenance(run.manifest, run.summary)
+        beside = provenance(run.manifest, run.summary, seal=run.folder.seal, looks=run.folder.looks)
         cells = [latex_text(str(beside[column])) for _, column in asked]
         cells += [_latex_cell(run, split, metric) for split in splits for metric in metrics]
         lines.append(f"    {latex_text(name)} & {' & '.join(cells)} \\\\")
         lines.append(f"    % {' '.join(visible(name).split())}: {_fractions(run, splits, metrics)}")
+        lines.append(f"    % {beside['quote']}")
     lines += ["    \\bottomrule", "  \\end{tabular}", "\\end{table}", ""]
     return "\n".join(lines)
 

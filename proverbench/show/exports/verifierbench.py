@@ -20,7 +20,7 @@ def write(request: Request) -> Iterator[str]:
     """
     import jsonlines
 
-    from proverbench.people.sheet import drawn_of, rows
+    from proverbench.people.sheet import drawn_of, rows, scale_of
 
     (run,) = request.loaded.values()
     how = {"simple": request.simple, "equal": request.equal}
@@ -31,9 +31,14 @@ def write(request: Request) -> Iterator[str]:
     with jsonlines.Writer(sheet, dumps=partial(json.dumps, ensure_ascii=False)) as writer:
         writer.write_all(lines)
     write_whole(request.output, sheet.getvalue().encode())
+    scale = scale_of(run.folder)
+    label = (
+        "annotation its first_fatal_error_step (-1: none) and recoverable_error_steps ([-1]: none)"
+        if scale is None
+        else f"proof its grade (0 to {scale.max})"
+    )
     yield (
-        f"{request.output}: {len(lines)} proofs. Give each annotation its first_fatal_error_step (-1: none) and "
-        f"recoverable_error_steps ([-1]: none), then: proverbench correct "
+        f"{request.output}: {len(lines)} proofs. Give each {label}, then: proverbench correct "
         f"{shlex.quote(str(run.path))} --labels {shlex.quote(str(request.output))}"
     )
 

@@ -11,11 +11,14 @@ from proverbench.metrics.shown import LITTLE_EVIDENCE
 from proverbench.records import ProofRecord
 from proverbench.run.folder import RunFolder
 from proverbench.run.saved import call_cost, names_of
+from proverbench.run.study import expanded, is_study
 from proverbench.show.report.beside import boards_head
+from proverbench.show.report.facts import TABLE_1, facts_of
 from proverbench.show.report.index import ProofIndex
 from proverbench.show.report.overview import ShownRun, answered_calls, metric_words, missing_calls, overview
 from proverbench.show.report.several import comparisons, published_results
 from proverbench.show.report.texts import annotation, judged, problem_texts
+from proverbench.show.study import study_head
 from proverbench.version import SCORED_BY
 
 
@@ -24,27 +27,29 @@ class Report:
 
     Args:
         runs: Name and folder of each, in the order to show them; names differ.
-        published: Whether to show the published results beside them.
+        published: Whose published figures to show beside them (:mod:`.facts`); None for none.
 
     Attributes:
         head: Everything but the texts of proofs and judgments, as JSON-ready data (docs/report.md).
+        runs: As given.
         n_chunks: How many pieces the texts come in.
     """
 
-    def __init__(self, runs: Sequence[tuple[str, RunFolder]], *, published: bool = False) -> None:
+    def __init__(self, runs: Sequence[tuple[str, RunFolder]], *, published: str | None = None) -> None:
         self._index = ProofIndex()
-        self._runs = [self._take(number, name, folder) for number, (name, folder) in enumerate(runs)]
+        self.runs = [self._take(number, name, folder) for number, (name, folder) in enumerate(runs)]
         self._chunks = self._index.chunks()
         self.n_chunks = len(self._chunks)
         self.head: dict[str, Any] = {
             "made_by": SCORED_BY,
             "little_evidence": LITTLE_EVIDENCE,
-            "reasons": _reasons(self._runs),
-            "metrics": {task: metric_words(task) for task in dict.fromkeys(run.arrays.task for run in self._runs)},
-            "runs": [overview(run) for run in self._runs],
-            "comparisons": list(comparisons(self._runs)),
-            **boards_head({run.name: run.entry for run in self._runs}),
-            "published": published_results(self._runs) if published else None,
+            "reasons": _reasons(self.runs),
+            "metrics": {task: metric_words(task) for task in dict.fromkeys(run.arrays.task for run in self.runs)},
+            "runs": [overview(run) for run in self.runs],
+            "comparisons": list(comparisons(self.runs)),
+            **boards_head({run.name: run.entry for run in self.runs}),
+            "published": published_results(self.runs) if published == TABLE_1 else None,
+            "facts": None if published in (None, TABLE_1) else facts_of(published),
             "index": self._index.as_json(self._chunks),
         }
 
@@ -55,7 +60,7 @@ class Report:
         for item in self._chunks[number]:
             proof: dict[str, Any] = {"problem": item.problem, "runs": []}
             for run_number, *_ in item.runs:
-                run = self._runs[run_number]
+                run = self.runs[run_number]
                 row = run.folder.row(item.id)
                 record = run.folder.record(item.id, item.sample)
                 if record is None:
@@ -98,7 +103,7 @@ def _reasons(runs: Sequence[ShownRun]) -> dict[str, str]:
 
 
 @contextmanager
-def open_runs(paths: Sequence[Path], *, published: bool = False) -> Iterator[Report]:
+def open_runs(paths: Sequence[Path], *, published: str | None = None) -> Iterator[Report]:
     """The report of the runs in some folders, named after them; the folders stay open as long as it is used.
 
     Raises:
@@ -114,3 +119,18 @@ def open_runs(paths: Sequence[Path], *, published: bool = False) -> Iterator[Rep
             stack.callback(folder.close)
             folders.append(folder)
         yield Report(list(zip(names_of(paths), folders, strict=True)), published=published)
+
+
+@contextmanager
+def open_report(paths: Sequence[Path], *, published: str | None = None) -> Iterator[Report]:
+    """The report of runs and studies; of one study also what is computed over its runs.
+
+    Raises:
+        RunMismatchError: If a folder is neither, or is given twice.
+        JournalError: If a run is damaged.
+    """
+    with open_runs(expanded(paths, calibrations=True), published=published) as report:
+        if len(paths) == 1 and is_study(paths[0]):
+            shown = {run.folder.path: (run.folder.manifest, run.summary, run.arrays) for run in report.runs}
+            report.head["study"] = study_head(paths[0], shown)
+        yield report

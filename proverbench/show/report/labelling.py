@@ -6,19 +6,27 @@ from typing import Any
 
 from proverbench.errors import DataError, JournalError
 from proverbench.metrics.arrays import JudgmentArrays
-from proverbench.metrics.strata import NAMES, strata_of
 from proverbench.people.book import LabelBook, StaleError
 from proverbench.people.draw import Drawn
-from proverbench.people.gain import Stratum, Z, expected_width
-from proverbench.people.sheet import labelling_of
+from proverbench.people.gain import gain_of
+from proverbench.people.sheet import Scale, labelling_of
 from proverbench.show.report.serve import Followed, Handler, make_server
 
 LARGEST = 1_000_000
 """Bytes of a label, its comment included."""
 
 
-def make_label_server(followed: Followed, port: int, book: LabelBook, arrays: JudgmentArrays) -> ThreadingHTTPServer:
+def make_label_server(
+    followed: Followed, port: int, book: LabelBook, arrays: JudgmentArrays, scale: Scale | None = None
+) -> ThreadingHTTPServer:
     """A server on 127.0.0.1 with the page of a run in labelling mode.
+
+    Args:
+        followed: The run.
+        port: 0 for a free one.
+        book: Where labels go.
+        arrays: The run's judgments.
+        scale: What people grade by; None where they say which step is wrong.
 
     Raises:
         OSError: If the port is taken.
@@ -32,7 +40,8 @@ def make_label_server(followed: Followed, port: int, book: LabelBook, arrays: Ju
     class Labelling(_Labelling):
         labels = book
         judged = arrays
-        said = labelling_of(run_id, drawn, annotator=book.annotator)
+        said = labelling_of(run_id, drawn, annotator=book.annotator, scale=scale)
+        grades_by = scale
 
     return make_server(followed, port, Labelling)
 
@@ -41,6 +50,7 @@ class _Labelling(Handler):
     labels: LabelBook
     judged: JudgmentArrays
     said: dict[str, Any]
+    grades_by: Scale | None
 
     def more(self) -> dict[str, Any]:
         """The draw, and whose labels they are."""
@@ -49,7 +59,7 @@ class _Labelling(Handler):
     def answer(self, path: str, wanted: str) -> None:
         """Answer for labels, too."""
         if path == "/labels.json":
-            self.send_json({"states": self.labels.states(), "progress": progress(self.labels, self.judged)})
+            self.send_json({"states": self.labels.states(), "progress": self._progress()})
         else:
             super().answer(path, wanted)
 
@@ -89,35 +99,28 @@ class _Labelling(Handler):
         except (ValueError, KeyError, TypeError, AttributeError) as exc:
             self.send_json({"fault": f"not a label: {exc}"}, 400)
         else:
-            self.send_json({"state": state, "progress": progress(self.labels, self.judged)})
+            self.send_json({"state": state, "progress": self._progress()})
+
+    def _progress(self) -> dict[str, Any]:
+        return progress(self.labels, self.judged, self.grades_by)
 
 
-def progress(book: LabelBook, arrays: JudgmentArrays) -> dict[str, Any]:
+def progress(book: LabelBook, arrays: JudgmentArrays, scale: Scale | None = None) -> dict[str, Any]:
     """How far an annotator is, and how wide the corrected score's interval is now and with every label of the draw."""
     states = book.states()
-    index = dict(zip(arrays.keys, strata_of(arrays.accepts, arrays.repeats), strict=True))
-    judged = [key for key, generated in zip(arrays.keys, arrays.generated, strict=True) if generated]
-    strata = []
-    for number in range(len(NAMES)):
-        inside = [key for key in states if key in index and index[key] == number]
-        labelled = [key for key in inside if states[key]["labelled"]]
-        share = sum(index[key] == number for key in judged) / len(judged) if judged else 0.0
-        strata.append(Stratum(share, sum(map(_correct, (states[key] for key in labelled))), len(labelled), len(inside)))
-    # What another draw of problems would move: how far the strata are apart, each problem counted once.
-    rates = [(share, (correct + 0.5) / (labelled + 1)) for share, correct, labelled, _ in strata]
-    middle = sum(share * rate for share, rate in rates)
-    apart = sum(share * (rate - middle) ** 2 for share, rate in rates)
-    run_width = 2 * Z * (apart / max(len(arrays.problems), 1)) ** 0.5
-    known = {"judged": len(judged) / max(len(arrays.keys), 1), "run_width": run_width}
+    correct = {key: _correct(state, scale) for key, state in states.items() if state["labelled"]}
+    gain = gain_of(arrays, correct, {key: row.get("probability", 1.0) for key, row in book.rows.items()})
     return {
-        "labelled": sum(state["labelled"] for state in states.values()),
+        "labelled": len(correct),
         "undecided": sum(state["undecided"] for state in states.values()),
         "drawn": len(states),
-        "width": expected_width(strata, **known, labelled=True),
-        "expected": expected_width(strata, **known),
+        "width": gain.width,
+        "expected": gain.expected,
     }
 
 
-def _correct(state: dict[str, Any]) -> bool:
+def _correct(state: dict[str, Any], scale: Scale | None) -> bool:
+    if scale is not None:
+        return bool(state["grade"] >= scale.accept_from)
     annotation = state["annotation"]
     return bool(annotation["first_fatal_error_step"] == -1 and annotation["recoverable_error_steps"] == [-1])

@@ -29,6 +29,9 @@ def _lines(head: Mapping[str, Any]) -> Iterator[str]:
     if head["published"] is not None:
         yield ""
         yield from _published(head)
+    if head["facts"] is not None:
+        yield ""
+        yield from _facts(head["facts"])
     yield ""
     shown = [name for run in head["runs"] for split in run["splits"].values() for name in split["metrics"] or ()]
     units = f" ({unit_note(shown)})" if unit_note(shown) else ""
@@ -120,7 +123,8 @@ def _footnotes(run: Mapping[str, Any]) -> Iterator[str]:
         f"reference solution {'shown' if run['use_reference_solution'] else 'not shown'}; "
         f"neutralising {'on' if run['neutralise'] else 'off'}"
     )
-    yield f"- run `{run['run_id'][:16]}`, data SHA-256 `{run['data_sha256'][:16]}`, seal `{run['seal']}`"
+    yield f"- run `{run['run_id'][:16]}`, data SHA-256 `{run['data_sha256'][:16]}`"
+    yield f"- to quote, and to check with `proverbench verify-run`: `{run['quote']}`"
 
 
 def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:
@@ -148,6 +152,17 @@ def _comparison(comparison: Mapping[str, Any]) -> Iterator[str]:
     if comparison["warnings"]:
         yield ""
         yield from (f"- {escape(warning)}" for warning in comparison["warnings"])
+
+
+def _facts(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Another benchmark's published figures."""
+    yield f"#### Published figures: {facts['title']} ({facts['source']})"
+    yield ""
+    yield f"{facts['what']}. Facts beside the runs above, not comparable with them: other problems, judges and prompts."
+    yield ""
+    yield from _table(
+        ["who", "figure", "value"], [[fact["who"], fact["what"], fact["value"]] for fact in facts["figures"]]
+    )
 
 
 def _published(head: Mapping[str, Any]) -> Iterator[str]:

@@ -19,6 +19,8 @@ from proverbench.protocols.protocol import Protocol
 from proverbench.records import Manifest, ProofRecord, Summary, Task
 from proverbench.run.boards import Entry
 from proverbench.run.folder import RunFolder
+from proverbench.run.looks import looks_in
+from proverbench.run.provenance import quote
 from proverbench.run.remarks import reasons_of, remarks, shown_metrics
 from proverbench.run.timing import timing
 from proverbench.run.verify import accepted_losses
@@ -80,7 +82,7 @@ def overview(run: ShownRun) -> dict[str, Any]:
         "task": identity.task,
         "complete": summary.complete,
         "run_id": summary.run_id,
-        "seal": run.folder.seal,
+        "quote": quote(summary, run.folder.seal),
         "losses": accepted_losses(run.folder.sources),
         "protocol": summary.protocol,
         "verdict": run.protocol.verdict,
@@ -117,7 +119,7 @@ def overview(run: ShownRun) -> dict[str, Any]:
         "answered": run.answered,
         "missing": {role: count for role, count in run.missing.items() if count},
         "closed_unanswered": summary.closed_unanswered,
-        "warnings": remarks(manifest, summary),
+        "warnings": remarks(manifest, summary, looks_in(times)),
         "splits": {name: _split(run, name) for name in splits(run.folder.rows())},
     }
 

@@ -16,7 +16,8 @@ from urllib.parse import parse_qs, urlsplit
 from proverbench.errors import JournalError, RunMismatchError
 from proverbench.run.disk import CALLS
 from proverbench.run.manifest import MANIFEST
-from proverbench.show.report.build import Report, open_runs
+from proverbench.run.study import expanded
+from proverbench.show.report.build import Report, open_report
 from proverbench.show.report.write import report_page
 
 KEPT = 3
@@ -29,15 +30,15 @@ class Followed:
     """The report of some runs, built anew when their journals have grown.
 
     Args:
-        paths: The runs' folders.
-        published: Whether to show the published results.
+        paths: Folders of runs and studies; a study's runs are followed as they come.
+        published: Whose published figures to show; None for none.
 
     Raises:
         RunMismatchError: If a folder is no run, or is given twice.
         JournalError: If a run is damaged.
     """
 
-    def __init__(self, paths: Sequence[Path], *, published: bool = False) -> None:
+    def __init__(self, paths: Sequence[Path], *, published: str | None = None) -> None:
         self._paths = paths
         self._published = published
         self._lock = threading.RLock()
@@ -80,7 +81,7 @@ class Followed:
         start = time.monotonic()
         try:
             with ExitStack() as stack:
-                report = stack.enter_context(open_runs(self._paths, published=self._published))
+                report = stack.enter_context(open_report(self._paths, published=self._published))
                 self._reports[state] = report, stack.pop_all()
             self._fault = None
         except (JournalError, RunMismatchError) as exc:
@@ -94,7 +95,7 @@ class Followed:
     def _state(self) -> str:
         """Changes whenever a run's sources do."""
         parts = []
-        for path in self._paths:
+        for path in expanded(self._paths, calibrations=True):
             for name in (MANIFEST, CALLS):
                 try:
                     status = (path / name).stat()

@@ -18,6 +18,7 @@ from proverbench.run.comparability import (
     doubts,
     of_weight,
 )
+from proverbench.run.looks import looked_at
 from proverbench.show.report.overview import ShownRun, shown_ends
 
 
@@ -57,14 +58,17 @@ def _compare(runs: Sequence[ShownRun], split: str) -> dict[str, Any]:
     meta = all(manifest.extent.meta for manifest in manifests.values())
     found = differences(manifests)
     metrics = comparable(common_headlines(manifests), found, runs[0].folder.manifest.identity.task)
+    looks = {run.name: run.folder.looks for run in runs}
+    alpha = min(look.level for look in looks.values())
+    arrays = {run.name: run.arrays.split(split) for run in runs}
     try:
-        result = compare_runs({run.name: run.arrays.split(split) for run in runs}, metrics=metrics, meta=meta)
+        result = compare_runs(arrays, metrics=metrics, meta=meta, alpha=alpha)
     except ValueError as exc:
         return {"reason": str(exc)}
     sides = {run.name: Side(run.folder.manifest, run.summary, run.folder.rows()) for run in runs}
     return {
         "reason": None,
-        "warnings": doubts(sides, found, split),
+        "warnings": [*looked_at(looks), *doubts(sides, found, split)],
         "problems": result["problems"],
         "left_out": result["left_out"],
         "pairs": [_pair(row) for row in result["pairs"]],

@@ -12,11 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from proverbench.ask.executors import cluster, joining, spread
+from proverbench.ask.executors import cluster, foreman, joining, spread
 from proverbench.ask.executors.worker import ShardWorker
 from proverbench.endpoints.caller import EndpointCaller
-from proverbench.rehearse import Latency, Profile, Received
+from proverbench.rehearse import GeneratedReplies, Latency, Profile, Received
 from proverbench.rehearse.plays import Play, failure
+from proverbench.run.study import cells_of
+from tests.studies import asked, assert_each_asked_once, on_disk, study_file
+from tests.studies import derived as derived_study
 from tests.support import problem_rows, proof_rows, until, write_config, write_rows
 
 PROVER = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--samples", "2", "--verifier-repeats", "3")
@@ -142,7 +145,7 @@ class _Handle:
 
 @pytest.fixture
 def ray(monkeypatch):
-    monkeypatch.setattr(spread, "TICK_S", 0.02)
+    monkeypatch.setattr(foreman, "TICK_S", 0.02)
     stand_in = StandIn(cpus=2)
     monkeypatch.setitem(sys.modules, "ray", stand_in)
     monkeypatch.setattr(joining, "greeted", stand_in.greeted)
@@ -266,6 +269,76 @@ class TestRuns:
         assert 0.9 * limit <= max(sums) <= limit
 
 
+class TestStudies:
+    """Several runs on one cluster: each call of a policy asked once, and everything else as in one process."""
+
+    @pytest.fixture
+    def study(self, inputs, server):
+        server.replies = GeneratedReplies(vary="seed", invalid_rate=0.1)
+        return study_file(server.base_url, rows=8)
+
+    def assert_equals_one_process(self, command, server) -> None:
+        assert_each_asked_once(Path("studies/study"))
+        server.profile = Profile()
+        assert command("study", "study.toml", "--output", "whole").code == 0
+        assert derived_study(Path("studies/study")) == derived_study(Path("whole"))
+        assert not [*Path("studies").rglob("shards")]
+
+    def test_equals_one_process_and_holds_the_limit(self, command, study, server, ray):
+        async def together(received: Received) -> None:
+            await until(lambda: server.ledger.max_in_flight["all"] >= 5)
+
+        server.script = together
+        ended = command("study", study, "--executor", "ray")
+        assert ended.code == 0, ended.err
+        assert all(handle.messages for handle in ray.actors)
+        assert server.stats()["max_in_flight"]["all"] == 5
+        calls = asked(server)
+        assert len(calls) == len(set(calls))
+        assert set(calls) == on_disk(Path("studies/study"))
+        self.assert_equals_one_process(command, server)
+
+    def test_a_lost_worker(self, command, study, server, ray):
+        ray.die_after = {0: 12}
+        ended = command("study", study, "--executor", "ray")
+        assert ended.code == 0, ended.err
+        assert "is lost; its" in ended.err
+        self.assert_equals_one_process(command, server)
+
+    def test_a_judge_is_added_on_the_cluster(self, command, study, server, ray):
+        assert command("study", study_file(server.base_url, rows=8, judges=("strict",))).code == 0
+        server.reset()
+        ended = command("study", study_file(server.base_url, rows=8), "--executor", "ray")
+        assert ended.code == 0, ended.err
+        assert {model for model, _, _ in asked(server)} == {"judge-mild"}
+        self.assert_equals_one_process(command, server)
+
+    def test_what_fails_does_not_stop_the_others(self, command, study, server, ray):
+        good = frozenset({"policy-alpha", "policy-beta", "judge-strict"})
+        server.profile = Profile(models=good)
+        ended = command("study", study, "--executor", "ray")
+        assert ended.code == 1
+        assert "error: alpha--mild" in ended.err
+        assert "go on with: proverbench study study.toml --executor ray" in ended.err
+        complete = {
+            cell.name
+            for cell in cells_of(Path("studies/study"))
+            if json.loads((cell.path / "summary.json").read_bytes())["complete"]
+        }
+        assert complete == {"alpha--strict", "beta--strict", "calibration/strict"}
+        server.profile = Profile()
+        before = on_disk(Path("studies/study"))
+        server.reset()
+        assert command("study", study, "--executor", "ray").code == 0
+        assert not set(asked(server)) & before
+        self.assert_equals_one_process(command, server)
+
+    def test_one_that_is_complete_needs_no_cluster(self, command, study, server, ray):
+        assert command("study", study).code == 0
+        assert "nothing is left to ask" in command("study", study, "--executor", "ray").err
+        assert ray.actors == []
+
+
 class TestDisplay:
     def test_a_pause_that_a_server_asks_for(self, command, inputs, server, ray, monkeypatch):
         """What a worker reports is what the driver's progress line reads."""
@@ -274,7 +347,7 @@ class TestDisplay:
 
         def look(pipeline: spread.ClusterPipeline) -> None:
             tell(pipeline)
-            seen.append(pipeline._cluster.endpoints["policy"].state.paused_until - time.monotonic())
+            seen.append(pipeline._foreman.cluster.endpoints["policy"].state.paused_until - time.monotonic())
 
         monkeypatch.setattr(spread.ClusterPipeline, "_tell", look)
         answered = iter(range(10**6))
@@ -437,7 +510,7 @@ class TestLosses:
     @pytest.mark.parametrize("last", [6, 7, 12, 20])
     def test_a_cluster_that_is_gone_ends_the_run(self, command, inputs, server, ray, monkeypatch, last):
         """Both workers die; of those in their place one is refused and nothing is heard of the other."""
-        monkeypatch.setattr(spread, "_DESERTED_S", 0.3)
+        monkeypatch.setattr(foreman, "_DESERTED_S", 0.3)
         ray.die_after, ray.never, ray.most = {0: 6, 1: last}, {2}, 3
         ended = command(*PROVER, "--executor", "ray", "--output", "r")
         assert ended.code == 1

@@ -19,6 +19,7 @@ import pytest
 
 from proverbench.ask.executors.joining import greeted
 from proverbench.rehearse import GeneratedReplies, Latency, Profile, RehearseServer
+from tests.studies import asked, assert_each_asked_once, derived, on_disk, study_file
 from tests.support import (
     HUNG_S,
     Gate,
@@ -168,10 +169,10 @@ def calls_of(journal: bytes) -> list[tuple]:
     return [(line["role"], line["id"], line["sample"], line["repeat"]) for line in lines if line["type"] == "call"]
 
 
-def owners() -> set[int]:
-    """Processes that write shards at the moment."""
+def owners(of: str = "r") -> set[int]:
+    """Processes that write shards of a run, or of a study's runs, at the moment."""
     found = set()
-    for lock in Path("r/shards").glob("*/.lock"):
+    for lock in Path(of).rglob("shards/*/.lock"):
         try:
             found.add(json.loads(lock.read_bytes())["pid"])
         except (ValueError, FileNotFoundError):
@@ -217,6 +218,32 @@ def test_a_killed_workers_shards_are_resumed_by_others_and_nothing_is_paid_twice
     assert 1 <= stats["abandoned"] <= 5
     assert_key_is_nowhere(cluster)
     assert_equals_one_process(server, command)
+
+
+@pytest.mark.parametrize("killed", ["worker", "driver"])
+def test_a_study_whose_worker_or_driver_is_killed_asks_nothing_twice(cluster, inputs, server, command, killed):
+    server.profile = Profile(latency=Latency("lognormal", 0.05, 0.5))
+    file = study_file(server.base_url, policies=("alpha", "beta"), rows=8)
+    study = Path("studies/study")
+    process = start(cluster, "study", str(file), *ON_RAY)
+    wait_for(lambda: len(server.log) >= 60, process, timeout_s=300)
+    if killed == "worker":
+        os.kill(min(owners("studies")), signal.SIGKILL)
+        code, err = end(process)
+        assert code == 0, err
+        assert "is lost; its" in err
+    else:
+        process.kill()
+        end(process)
+        code, err = end(start(cluster, "study", str(file), *ON_RAY), timeout_s=240)
+        assert code == 0, err
+    assert_each_asked_once(study)
+    assert set(asked(server)) == on_disk(study)
+    assert server.stats()["asks_answered_more_than_once"] <= 5, "what was in flight at the kill"
+    assert not [*study.rglob("shards")]
+    server.profile = Profile()
+    assert command("study", file, "--output", "whole").code == 0
+    assert derived(study) == derived(Path("whole"))
 
 
 class TestTrust:

@@ -72,6 +72,16 @@ async def outcome_of(system: PointwiseSystem, text: str = "q") -> Ranking | Unan
     return outcome
 
 
+async def test_a_forecast_of_what_is_read_and_what_that_costs(tmp_path: Path) -> None:
+    more = {"batch_size": 2, "prices": {"input": 1_000_000.0}}
+    system = a_system("http://127.0.0.1:9", tmp_path, **more)
+    (said,) = system.forecast([make_query("q", "c" * 10), make_query("r", "c" * 10)])
+    assert said == (
+        "rerank:m:base: up to 6 documents go to m, about 18 tokens (4 characters each), about $18.00, 4 requests"
+    )
+    await system.aclose()
+
+
 def document(text: str) -> str:
     return text.removeprefix("<Document>: ").removesuffix("END")
 

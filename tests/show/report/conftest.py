@@ -51,4 +51,4 @@ def mixed_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a mixture: the same proofs under two names, another task, and the published table."""
     folder = tmp_path_factory.mktemp("mixed")
     shutil.copytree(DATA / "judge", folder / "another judge")
-    return make_page(folder, DATA / "judge", folder / "another judge", DATA / "prover", published=True)
+    return make_page(folder, DATA / "judge", folder / "another judge", DATA / "prover", published="advancedmathbench")

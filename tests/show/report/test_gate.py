@@ -136,17 +136,53 @@ def test_what_a_formula_hides_can_be_seen(opened, tmp_path):
     assert set(colours) == {"rgb(29, 32, 38)", "rgb(86, 92, 104)"}  # the ink of the page, and what is hidden, softer
 
 
-def test_long_texts_are_laid_out_in_sections(opened, tmp_path):
-    texts = ["$x$" * 350_000, "\u05d0b " * 80_000]
-    page = opened(blank_page(tmp_path, texts)).page  # which is given up when it loops
-    longest = page.evaluate(
-        "() => Math.max(...[...document.querySelectorAll('.section')].map((node) => node.textContent.length))"
-    )
-    assert longest < 20_000
-    shown = page.evaluate("() => [...document.querySelectorAll('.prose')].map((node) => node.textContent.length)")
-    assert shown[1] == len(texts[1])
+WATCHED = """
+(async () => {
+  const texts = await PB.model();
+  window.turns = []; // what each turn added
+  let before = 0;
+  const count = () => {
+    const now = document.querySelectorAll(".katex").length + document.querySelectorAll(".section, .section > p").length;
+    turns.push(now - before);
+    before = now;
+    requestAnimationFrame(count);
+  };
+  window.show = () =>
+    requestAnimationFrame(() => {
+      document.querySelector("main").replaceChildren(...texts.map((text) => PB.text(text)));
+      count();
+    });
+  document.documentElement.dataset.ready = "yes";
+})();
+"""
+
+SETTLED = "() => document.querySelector('.section') && document.documentElement.dataset.typeset === 'yes'"
+RIGHT_TO_LEFT = "\u05d0b (\u05d2 x^2) " * 25_000  # 300 KB without a line's end
+LARGE = [pytest.param("$x$" * 350_000, id="formulas"), pytest.param(RIGHT_TO_LEFT, id="right-to-left")]
+
+
+@pytest.mark.parametrize("text", LARGE)
+def test_no_turn_of_a_large_text_does_much(opened, tmp_path, text):
+    page = opened(blank_page(tmp_path, [text], WATCHED), viewport={"width": 600, "height": 400}).page
+    page.evaluate("show()")
+    page.wait_for_function(SETTLED, timeout=120_000)
+    page.evaluate("() => window.scrollTo(0, document.body.scrollHeight / 2)")
+    page.wait_for_function(SETTLED, timeout=120_000)
+    turns = page.evaluate("turns")
+    assert sum(turns) > 80
+    assert max(turns) < 250  # formulas that are typeset, and a group of sections that are made
+    assert page.locator(".prose").text_content().count(text[1]) >= text.count(text[1])  # nothing is lost
+    lengths = page.evaluate("() => [...document.querySelectorAll('.section')].map((node) => node.textContent.length)")
+    assert max(lengths) <= 3000
     assert page.locator(".katex").count() < 20_000  # of 350,000: those near the window
-    page.evaluate("() => window.scrollTo(0, document.body.scrollHeight)")
+
+
+@pytest.mark.parametrize("line", ["Let $a + b = c$ be so. ", "\\begin{align} a &= b \\\\\n c &= d \\end{align} so\n"])
+def test_no_formula_is_cut_where_a_section_ends(opened, tmp_path, line):
+    page = opened(blank_page(tmp_path, [line * 1000])).page
+    page.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".section").count() > 5
+    assert page.locator(".katex").count() == 1000
 
 
 def test_hidden_text_is_counted_where_it_is_read(opened, tmp_path):

@@ -168,13 +168,14 @@ def test_ctrl_c_ends_it_in_peace():
         assert process.stderr.read() == ""
 
 
-def test_a_pipe_in_place_of_the_calls_is_named_at_once(tmp_path):
+@pytest.mark.parametrize("name", ["calls.jsonl", "inputs.jsonl", "manifest.json", "summary.json"])
+def test_a_pipe_in_place_of_a_runs_file_is_named_at_once(tmp_path, name):
     shutil.copytree(DATA / "judge", tmp_path / "run")
-    (tmp_path / "run/calls.jsonl").unlink()
-    os.mkfifo(tmp_path / "run/calls.jsonl")
+    (tmp_path / "run" / name).unlink()
+    os.mkfifo(tmp_path / "run" / name)
     ended = run_process("report", tmp_path / "run", cwd=tmp_path)
     assert ended.code == 1
-    assert "calls.jsonl is a pipe or a device, not a file" in ended.err
+    assert f"{name} is a pipe or a device, not a file" in ended.err
 
 
 def test_a_folder_whose_name_is_no_utf_8_is_reported_and_exported(tmp_path):

@@ -345,8 +345,8 @@ var PB = (() => {
         const numeric = shown2.every((row) => typeof row[key] === "number" || row[key] === null);
         return { key, label: key, numeric, show: (row) => rounded(row[key]) };
       });
-      const rest = rows.length > MOST_ROWS ? `; the first ${MOST_ROWS} of ${rows.length} rows, all of them as CSV` : "";
-      details.append(table({ caption: `${title}${rest}`, columns, rows: shown2 }));
+      const rest2 = rows.length > MOST_ROWS ? `; the first ${MOST_ROWS} of ${rows.length} rows, all of them as CSV` : "";
+      details.append(table({ caption: `${title}${rest2}`, columns, rows: shown2 }));
     }
     return details;
   }
@@ -473,8 +473,8 @@ var PB = (() => {
     "equation align alignat gather aligned alignedat gathered split array cases rcases dcases drcases matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix smallmatrix CD".split(" ")
   );
   var isText = (piece) => piece !== void 0 && "text" in piece;
-  function pieces(source) {
-    const found = [];
+  var pieces = (source) => [...eachPiece(source)];
+  function* eachPiece(source) {
     const opener = /\\\\|\\\$|\\\(|\\\[|\$\$?|\\begin\{([A-Za-z]{1,20})\*?\}/g;
     const next = finder(source);
     let from = 0;
@@ -482,20 +482,19 @@ var PB = (() => {
       const [open, environment] = match;
       const start = match.index;
       const inside = start + open.length;
-      const [end2, closer] = closing(source, open, environment, inside, next);
-      if (end2 === -1) {
+      const [end, closer] = closing(source, open, environment, inside, next);
+      if (end === -1) {
         if (open === "$$") opener.lastIndex = start + 2;
         continue;
       }
-      const after = end2 + closer.length;
-      if (start > from) found.push({ text: source.slice(from, start) });
+      const after = end + closer.length;
+      if (start > from) yield { text: source.slice(from, start) };
       const whole = source.slice(start, after);
-      const formula = environment ? whole : source.slice(inside, end2);
-      found.push({ formula, display: open !== "$" && open !== "\\(", source: whole });
+      const formula = environment ? whole : source.slice(inside, end);
+      yield { formula, display: open !== "$" && open !== "\\(", source: whole };
       from = opener.lastIndex = after;
     }
-    if (from < source.length) found.push({ text: source.slice(from) });
-    return found;
+    if (from < source.length) yield { text: source.slice(from) };
   }
   function finder(source) {
     const known = /* @__PURE__ */ new Map();
@@ -545,9 +544,9 @@ var PB = (() => {
   function define(text2, macros) {
     for (const found of text2.matchAll(DEFINITION)) {
       const inside = found.index + found[0].length;
-      const end2 = closingBrace(text2, inside);
-      if (end2 === -1 || end2 - inside > 200) continue;
-      const body = text2.slice(inside, end2);
+      const end = closingBrace(text2, inside);
+      if (end === -1 || end - inside > 200) continue;
+      const body = text2.slice(inside, end);
       macros[found[1]] = found[0].startsWith("\\Declare") ? `\\operatorname{${body}}` : body;
     }
   }
@@ -668,25 +667,25 @@ ${indent()}**${name}${title ? ` (${title})` : ""}.** `;
     return true;
   }
   function sign(state, shown2, after, silent) {
-    const rest = /^(?:\{\}|[ \t]+)?/.exec(state.src.slice(after, after + 40))[0];
-    if (!silent) state.push("text", "", 0).content = shown2 + (rest.startsWith(" ") && shown2.trim() ? " " : "");
-    state.pos = after + rest.length;
+    const rest2 = /^(?:\{\}|[ \t]+)?/.exec(state.src.slice(after, after + 40))[0];
+    if (!silent) state.push("text", "", 0).content = shown2 + (rest2.startsWith(" ") && shown2.trim() ? " " : "");
+    state.pos = after + rest2.length;
     return true;
   }
   function styled(state, tag, after, silent) {
     if (state.src[after] !== "{") return false;
-    const end2 = closingBrace(state.src, after + 1, state.posMax);
-    if (end2 === -1) return false;
+    const end = closingBrace(state.src, after + 1, state.posMax);
+    if (end === -1) return false;
     if (!silent) {
       const most = state.posMax;
       state.push("styled_open", tag, 1);
       state.pos = after + 1;
-      state.posMax = end2;
+      state.posMax = end;
       state.md.inline.tokenize(state);
       state.posMax = most;
       state.push("styled_close", tag, -1);
     }
-    state.pos = end2 + 1;
+    state.pos = end + 1;
     return true;
   }
 
@@ -725,7 +724,7 @@ ${indent()}**${name}${title ? ` (${title})` : ""}.** `;
   function noPlusLists(md) {
     const { ruler } = md.block;
     const rule = ruler.__rules__.find(({ name }) => name === "list").fn;
-    const list = (state, line2, end2, silent) => state.src[state.bMarks[line2] + state.tShift[line2]] !== "+" && rule(state, line2, end2, silent);
+    const list = (state, line2, end, silent) => state.src[state.bMarks[line2] + state.tShift[line2]] !== "+" && rule(state, line2, end, silent);
     ruler.at("list", list, { alt: ["paragraph", "reference", "blockquote"] });
   }
   function append2(node, source, fill2) {
@@ -897,11 +896,14 @@ ${indent()}**${name}${title ? ` (${title})` : ""}.** `;
 
   // shell/typesetting.ts
   var GROUP = 8;
-  var PASSES = 2;
+  var PASSES = 3;
   var TURN = 25;
+  var TURN_COST = 2e4;
+  var SEEN_COST = 3 * TURN_COST;
+  var costOf = (formula) => 150 + 15 * formula.source.length;
   var groups = /* @__PURE__ */ new WeakMap();
   var waiting = [];
-  var scheduled = false;
+  var coming = false;
   var near = new IntersectionObserver(
     (entries) => {
       for (const { isIntersecting, target } of entries) if (isIntersecting) demand(target);
@@ -916,9 +918,12 @@ ${indent()}**${name}${title ? ` (${title})` : ""}.** `;
   function typesetLater(formulas) {
     for (let at = 0; at < formulas.length; at += GROUP) {
       const group = formulas.slice(at, at + GROUP);
-      const actions = group.map(({ span, piece, scope }) => () => {
-        if (span.isConnected && typeof katex !== "undefined") typeset(span, piece, scope);
-      });
+      const actions = group.map(({ span, piece, scope }) => ({
+        run: () => {
+          if (span.isConnected && typeof katex !== "undefined") typeset(span, piece, scope);
+        },
+        cost: costOf(piece)
+      }));
       whenNear(group[0].span, actions);
     }
   }
@@ -927,25 +932,38 @@ ${indent()}**${name}${title ? ` (${title})` : ""}.** `;
     node.classList.remove("untypeset");
     waiting.push(...groups.get(node) ?? []);
     groups.delete(node);
-    if (waiting.length && !scheduled) {
-      scheduled = true;
+    if (waiting.length) {
       document.documentElement.dataset.typeset = "no";
-      parsed.then(() => setTimeout(() => settle(TURN)));
+      parsed.then(turn);
     }
   }
-  function settle(budget) {
-    if (document.readyState === "loading") return;
+  function turn() {
+    if (coming || !waiting.length) return;
+    coming = true;
+    requestAnimationFrame(
+      () => setTimeout(() => {
+        coming = false;
+        settle(TURN, TURN_COST);
+      })
+    );
+  }
+  function settle(budget, most = Infinity) {
+    if (document.readyState === "loading") return 0;
     if (waiting.length) {
       load("prose");
       load("math");
     }
     const deadline = performance.now() + budget;
     let done = 0;
-    while (done < waiting.length && performance.now() < deadline) waiting[done++]();
+    let cost = 0;
+    while (done < waiting.length && cost < most && performance.now() < deadline) {
+      cost += waiting[done].cost;
+      waiting[done++].run();
+    }
     waiting.splice(0, done);
-    scheduled = waiting.length > 0;
-    if (scheduled) setTimeout(() => settle(TURN));
-    document.documentElement.dataset.typeset = scheduled ? "no" : "yes";
+    turn();
+    document.documentElement.dataset.typeset = waiting.length ? "no" : "yes";
+    return cost;
   }
   function demandSeen() {
     const all = [...document.querySelectorAll(".untypeset")];
@@ -957,11 +975,14 @@ ${indent()}**${name}${title ? ` (${title})` : ""}.** `;
   }
   function settleSeen(budget) {
     const deadline = performance.now() + budget;
-    for (let pass = 0; pass < PASSES && demandSeen(); pass += 1) settle(deadline - performance.now());
-    settle(deadline - performance.now());
+    let left = SEEN_COST;
+    for (let pass = 0; pass < PASSES && left > 0 && demandSeen(); pass += 1)
+      left -= settle(deadline - performance.now(), left);
+    if (left > 0) settle(deadline - performance.now(), left);
   }
   window.addEventListener("beforeprint", () => {
-    for (let untypeset; (untypeset = document.querySelectorAll(".untypeset")).length; ) {
+    if (document.readyState === "loading") return;
+    for (let untypeset; (untypeset = document.querySelectorAll(".untypeset")).length || waiting.length; ) {
       for (const node of untypeset) demand(node);
       settle(3e4);
     }
@@ -970,6 +991,9 @@ ${indent()}**${name}${title ? ` (${title})` : ""}.** `;
   // shell/prose.ts
   var LONG = 12e3;
   var SECTION = 3e3;
+  var MARK = 15;
+  var AHEAD = 2e3;
+  var GROUP2 = 100;
   var sources = /* @__PURE__ */ new WeakMap();
   var asTheyCame = false;
   function toggleRaw() {
@@ -984,9 +1008,9 @@ ${indent()}**${name}${title ? ` (${title})` : ""}.** `;
     const show2 = () => {
       node.classList.toggle("as-it-came", asTheyCame);
       node.replaceChildren();
-      if (all.length <= LONG && canRead() && !asTheyCame) fill(node, all, scope);
-      else if (all.length <= LONG) part(node, all, scope);
-      else node.append(...sections(all).map((cut) => part(h("div", { class: "section" }), cut, scope)));
+      if (all.length > LONG || weight(all) > LONG) node.append(...sections(all, scope));
+      else if (canRead() && !asTheyCame) fill(node, all, scope);
+      else part(node, all, scope);
     };
     sources.set(node, show2);
     show2();
@@ -995,25 +1019,65 @@ ${indent()}**${name}${title ? ` (${title})` : ""}.** `;
   var MARKED = /[^\p{L}\p{N} .,;:'"()?!]/u;
   function part(node, source, scope) {
     node.append(visible(source));
-    if (!asTheyCame && MARKED.test(source)) whenNear(node, [() => fill(node, source, scope)]);
+    readLater(node, source, scope);
     return node;
   }
-  function sections(source) {
-    const found = [];
-    for (let from = 0; from < source.length; ) {
-      const to = from + SECTION >= source.length ? source.length : end(source, from + SECTION / 2, from + SECTION);
-      found.push(source.slice(from, to));
+  function readLater(node, source, scope) {
+    if (asTheyCame || !MARKED.test(source)) return;
+    whenNear(node, [{ run: () => fill(node, source, scope), cost: source.length }]);
+  }
+  var DELIMITER = /\$|\\[()[\]]/g;
+  var weight = (source) => source.length + MARK * (source.match(DELIMITER)?.length ?? 0);
+  function sections(source, scope) {
+    const cuts = [];
+    let from = 0;
+    while (cuts.length < GROUP2 && from < source.length) {
+      const to = sectionEnd(source, from);
+      cuts.push(source.slice(from, to));
       from = to;
     }
-    return found;
+    const parts = cuts.map((cut) => h("div", { class: "section" }, cut));
+    const group = h("div", { class: "sections" }, parts);
+    whenNear(group, [{ run: () => parts.forEach((node, at) => readLater(node, cuts[at], scope)), cost: 0 }]);
+    return from < source.length ? [group, rest(source.slice(from), scope)] : [group];
   }
-  function end(source, least, most) {
+  function rest(source, scope) {
+    const node = h("div", { class: "sections" });
+    const run = () => {
+      if (node.isConnected) node.replaceWith(...sections(source, scope));
+      else wait();
+    };
+    const wait = () => whenNear(node, [{ run, cost: GROUP2 * SECTION }]);
+    wait();
+    demand(node);
+    return node;
+  }
+  function sectionEnd(source, from) {
+    const most = heaviest(source, from);
+    if (most === source.length) return most;
+    const words = pieces(source.slice(from, most)).map(
+      (piece) => isText(piece) ? piece.text : "x".repeat(piece.source.length)
+    );
+    const seen = words.join("");
     for (const mark of ["\n\n", "\n", " "]) {
-      const at = source.lastIndexOf(mark, most - mark.length);
-      if (at >= least) return at + mark.length;
+      const at = seen.lastIndexOf(mark);
+      if (at >= seen.length / 2) return from + at + mark.length;
     }
     const pair = /[\ud800-\udbff]/.test(source[most - 1]);
     return pair ? most - 1 : most;
+  }
+  function heaviest(source, from) {
+    let left = SECTION;
+    let at = from;
+    for (const piece of eachPiece(source.slice(from, from + SECTION + AHEAD))) {
+      const words = isText(piece) ? piece.text : piece.source;
+      const cost = weight(words);
+      if (cost > left && isText(piece)) return at + Math.min(Math.max(left, 1), words.length);
+      if (cost > left && at > from) return at;
+      left -= cost;
+      at += words.length;
+    }
+    return at;
   }
   var FIRST = 983040;
   var MOST = 65533;

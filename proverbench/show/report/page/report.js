@@ -27,7 +27,7 @@
   var head;
   var items = [];
   var byPlace = /* @__PURE__ */ new Map();
-  var chosen = { run: 0, split: "all", by: null };
+  var chosen = { run: 0, split: "all", by: null, panel: "" };
   async function readModel() {
     head = await PB.model();
     const { columns: columns2, proofs, problems, domains, subjects, policies } = head.index;
@@ -47,6 +47,10 @@
   var proofAt = (run, key) => byPlace.get(place(run, key));
   var address = (item, run = item.runs[0][0], repeat = null) => `#/proof/${encodeURIComponent(head.runs[run].name)}/${encodeURIComponent(item.key)}${repeat === null ? "" : `/${repeat}`}`;
   var ofRuns = (item, run) => run === "" ? item.runs : item.runs.filter(([number2]) => head.runs[number2].name === run);
+  function cellOf(run) {
+    const [policy, judge] = head.runs[run].name.split("--");
+    return judge === void 0 ? { judge: policy } : { policy, judge };
+  }
   var roleOf = (run, role) => run.roles.find((entry) => entry.role === role)?.model ?? "–";
 
   // report/marks.ts
@@ -57,6 +61,7 @@
   var accepts = (mark) => mark === ACCEPTS;
   var rejects = (mark) => mark >= 0 || mark === UNLOCATED;
   var valid = (mark) => accepts(mark) || rejects(mark);
+  var acceptedBy = ([, why, marks]) => !why && marks.length > 0 && marks.every(accepts);
   var kind = (mark) => mark === ACCEPTS ? "accept" : rejects(mark) ? "reject" : mark === MISSING ? "missing" : "invalid";
   var reasonOf = (mark) => head.index.reasons[INVALID_FROM - mark];
   var sign = (mark, grade = null) => grade !== null ? String(grade) : mark === ACCEPTS ? "✓" : mark >= 0 ? String(mark) : mark === UNLOCATED ? "✗" : mark === MISSING ? "·" : "!";
@@ -97,10 +102,7 @@
   var some = (runs, holds2) => runs.some(([, , marks]) => marks.some(holds2));
   var SHOWN = {
     "": ["All proofs", () => true],
-    accepted: [
-      "Accepted by all judgments",
-      (_, runs) => runs.every(([, why, marks]) => !why && marks.length > 0 && marks.every(accepts))
-    ],
+    accepted: ["Accepted by all judgments", (_, runs) => runs.every(acceptedBy)],
     rejected: ["Rejected by a judgment", (_, runs) => some(runs, rejects)],
     split: ["One judgment accepts, one rejects", (_, runs) => some(runs, accepts) && some(runs, rejects)],
     differ: ["Judgments differ: verdict or step", (_, runs) => differ(runs), namesSteps],
@@ -141,7 +143,19 @@
   function judged(differs) {
     return ({ label: label2 }, runs) => label2 !== null && some(runs, (mark) => valid(mark) && differs(mark, label2));
   }
-  var NO_FILTER = { show: "", reason: "", human: "", run: "", domain: "", subject: "", text: "" };
+  var NO_FILTER = {
+    show: "",
+    reason: "",
+    human: "",
+    run: "",
+    /** Of a study: whose proofs, which judge accepts them, and which does not, each by its run's rule. */
+    of: "",
+    yes: "",
+    no: "",
+    domain: "",
+    subject: "",
+    text: ""
+  };
   var filter = { ...NO_FILTER };
   var setFilter = (next) => filter = next;
   var matches = (item) => holds(item, filter);
@@ -149,12 +163,20 @@
     const runs = ofRuns(item, wanted.run);
     if (!runs.length) return false;
     if (!SHOWN[wanted.show][1](item, runs) || !HUMAN[wanted.human][1](item, runs)) return false;
+    if (wanted.of && !item.runs.some(([run]) => cellOf(run).policy === wanted.of)) return false;
+    if (wanted.yes && !says(item, wanted.yes, true)) return false;
+    if (wanted.no && !says(item, wanted.no, false)) return false;
     if (wanted.reason && !invalidFor(runs, wanted.reason)) return false;
     if (wanted.domain && item.domain !== wanted.domain) return false;
     if (wanted.subject && item.subject !== wanted.subject) return false;
     if (!wanted.text) return true;
     return found.has(item) || contains([item.key, item.opening, item.subject, item.policy].join("\n"), wanted.text);
   }
+  function says(item, judge, accepting) {
+    const marks = item.runs.find(([run]) => cellOf(run).judge === judge && head.runs[run].task === "prover");
+    return marks !== void 0 && !pending(marks) && acceptedBy(marks) === accepting;
+  }
+  var pending = ([, why, marks]) => why === "pending" || marks.includes(MISSING);
   var invalidFor = (runs, reason) => runs.some(
     ([, why, marks]) => why === reason || marks.some((mark) => mark <= INVALID_FROM && reasonOf(mark) === reason)
   );
@@ -283,9 +305,28 @@
         ),
         "Run"
       ),
+      ofStudy(),
       pick("domain", anyOf("Every domain", distinct(items.map((item) => item.domain))), "Domain"),
       pick("subject", anyOf("Every subject", distinct(items.map((item) => item.subject))), "Subject")
     );
+  }
+  function ofStudy() {
+    if (!head.study) return null;
+    const policies = distinct(head.study.runs.map((cell) => cell.policy ?? ""));
+    const judges2 = distinct(head.study.runs.map((cell) => cell.judge));
+    return [
+      pick("of", anyOf("Every policy", policies), "Policy"),
+      pick(
+        "yes",
+        anyOf("Accepted by…", judges2, (judge) => `${judge} accepts`),
+        "Accepted by"
+      ),
+      pick(
+        "no",
+        anyOf("Not accepted by…", judges2, (judge) => `${judge} does not accept`),
+        "Not accepted by"
+      )
+    ];
   }
   function pick(name, options, title) {
     if (options.length < 2) return null;
@@ -467,7 +508,8 @@
           store2.states.set(key, now);
           return { fault: "this proof was labelled in another window", state: now };
         }
-        const labelled = !said3.undecided && said3.annotation.recoverable_error_steps !== null;
+        const found3 = said3.annotation.recoverable_error_steps !== null || said3.grade !== null;
+        const labelled = !said3.undecided && found3;
         const state = { ...said3, labelled, version: now.version + 1 };
         store2.states.set(key, state);
         unsaved += 1;
@@ -551,8 +593,9 @@
       subject: item.subject,
       source_id: problem.source_id ?? "",
       policy: item.policy || null,
+      ...problem.rubric ? { rubric: problem.rubric } : {},
       steps: (content.proofs[item.place].steps ?? []).map((step2) => step2.replace(/\p{Surrogate}/gu, "�")),
-      annotation: said3 && state.labelled ? state.annotation : { ...OPEN, reviewer_comment: state?.annotation.reviewer_comment ?? "" },
+      ...labelling.scale ? { grade: said3 && state.labelled ? state.grade : null, max_grade: labelling.scale.max, annotation: texts(state) } : { annotation: said3 && state.labelled ? state.annotation : { ...OPEN, ...texts(state) } },
       run_id: labelling.run_id,
       annotator: store2.annotator,
       stratum,
@@ -562,6 +605,61 @@
       ...state?.seconds !== void 0 ? { seconds: state.seconds } : {}
     };
   }
+  var texts = (state) => ({ reviewer_comment: state?.annotation.reviewer_comment ?? "" });
+
+  // report/draft.ts
+  function draftOf({ annotation, grade = null, labelled }) {
+    if (!labelled || grade !== null) return { first: null, severity: "fatal", grade: labelled ? grade : null };
+    const steps = [annotation.first_fatal_error_step ?? -1, ...annotation.recoverable_error_steps ?? []];
+    const wrong = steps.filter((step2) => step2 >= 0);
+    const first = wrong.length ? Math.min(...wrong) : -1;
+    return {
+      first,
+      severity: first >= 0 && annotation.first_fatal_error_step !== first ? "recoverable" : "fatal",
+      grade: null
+    };
+  }
+  function findings(first, severity) {
+    const fatal = severity === "fatal";
+    return { ...OPEN, first_fatal_error_step: fatal ? first : -1, recoverable_error_steps: fatal ? [-1] : [first] };
+  }
+
+  // report/grading.ts
+  var MOST_BUTTONS = 11;
+  var grid = ({ max, step: step2 }) => step2 === null ? [] : Array.from({ length: Math.floor(max / step2 + 1e-9) + 1 }, (_, at) => at * step2);
+  function gradeIn(scale, typed) {
+    if (!/^\d{1,6}(\.\d{1,6})?$/.test(typed)) return null;
+    const grade = Number(typed);
+    const there = scale.step === null || grid(scale).some((one) => Math.abs(one - grade) < 1e-9);
+    return grade <= scale.max && there ? grade : null;
+  }
+  function gradeControls(scale, grade, say2) {
+    const values = grid(scale);
+    const field = h("input", {
+      type: "number",
+      min: 0,
+      max: scale.max,
+      step: scale.step ?? "any",
+      "aria-label": `Grade, 0 to ${scale.max}`,
+      oninput: (event) => say2(gradeIn(scale, event.target.value), false)
+    });
+    field.value = grade === null ? "" : String(grade);
+    const button = (value) => h(
+      "button",
+      {
+        type: "button",
+        "aria-pressed": String(value === grade),
+        class: value === grade ? "pressed" : "",
+        onclick: () => say2(value === grade ? null : value, true)
+      },
+      String(value)
+    );
+    return [
+      h("div", { class: "choices" }, h("label", null, `Grade, 0 to ${scale.max} `, field)),
+      values.length && values.length <= MOST_BUTTONS ? h("div", { class: "choices", role: "group", "aria-label": "Grade" }, values.map(button)) : null,
+      h("p", { class: "small" }, `Counts as correct from ${scale.accept_from} of ${scale.max}.`)
+    ].filter((part) => part !== null);
+  }
 
   // report/words.ts
   var TASKS = { prover: "ProverBench", verifier: "VerifierBench" };
@@ -569,6 +667,25 @@
   var headline = (task) => head.metrics[task][0].name;
   var label = (name) => metric(name)?.label ?? name;
   var plural = (count2, one) => `${number(count2)} ${one}${Number(count2) === 1 ? "" : "s"}`;
+
+  // report/progress.ts
+  function progressView(kept, labelling) {
+    const { labelled, undecided, drawn: drawn2, width, expected } = kept.progress;
+    const points3 = (share) => `± ${(50 * share).toFixed(0)} points`;
+    const now = width ? points3(width) : null;
+    const gain = now && labelled + undecided === drawn2 ? ` The corrected score is known to about ${now}.` : expected === null || expected === void 0 ? "" : ` The corrected score will be known to about ${points3(expected)} with all labels${now ? `, ${now} now` : ""}.`;
+    const notKept = labelling.served ? "" : unsaved ? ` ${plural(unsaved, "label")} not downloaded yet.` : "";
+    return h(
+      "div",
+      { class: "progress" },
+      h("progress", { max: drawn2, value: labelled + undecided, "aria-label": "Labelled" }),
+      h(
+        "p",
+        { class: "small" },
+        `${labelled} of ${drawn2} labelled${undecided ? `, ${undecided} undecided` : ""}.${gain}${notKept}`
+      )
+    );
+  }
 
   // report/glossary.ts
   var TERMS = [
@@ -624,8 +741,8 @@
   };
   var aboutReason = (code) => head.reasons[code];
   function reasonView(code) {
-    const says = aboutReason(code);
-    return [h("b", null, code), says ? [" ", explain(code, says)] : null];
+    const says2 = aboutReason(code);
+    return [h("b", null, code), says2 ? [" ", explain(code, says2)] : null];
   }
   var levelView = (level) => [
     h("b", null, level),
@@ -859,6 +976,7 @@
       "div",
       { class: "right", tabindex: 0, role: "region", "aria-label": "Judgments of this proof" },
       proof.annotation ? annotationView(proof.annotation) : h("p", { class: "small" }, "No person has annotated this proof."),
+      item.runs.length > 1 ? judgesView(item) : null,
       item.runs.map(
         (marks) => runView(
           item,
@@ -903,6 +1021,7 @@
       )
     );
   }
+  var hiddenIn = (what, text2) => unseen(text2) ? h("p", { class: "callout warn" }, hidden(what, unseen(text2))) : null;
   function problemSheets(problem) {
     const { reference, answer, rubric } = problem;
     return [
@@ -911,19 +1030,21 @@
         { class: "sheet" },
         h("h3", null, "Problem"),
         prose(problem.text),
-        unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null
+        hiddenIn("The problem", problem.text)
       ),
       rubric ? h(
         "details",
         { class: "sheet", ontoggle: once(() => settle(60)) },
         h("summary", null, h("h3", null, "Marking scheme")),
-        prose(rubric)
+        prose(rubric),
+        hiddenIn("The marking scheme", rubric)
       ) : null,
       reference || answer ? h(
         "details",
         { class: "sheet", ontoggle: once(() => settle(60)) },
         h("summary", null, h("h3", null, "Reference solution")),
         reference ? prose(reference) : null,
+        hiddenIn("The reference solution", reference ?? ""),
         answer ? h("p", { class: "small" }, "Answer: ", prose(answer, "span")) : null
       ) : null
     ];
@@ -1011,6 +1132,35 @@
       remark ? [h("h4", null, "Remark"), prose(remark)] : null
     );
   }
+  function judgesView(item) {
+    const most = Math.max(1, ...item.runs.map(([, , marks]) => marks.length));
+    const said3 = ([run, why, marks, grades]) => why || !marks.length ? h("td", { colspan: most }, why === "pending" ? "no proof yet" : "no valid proof") : marks.map((mark, repeat) => h("td", null, markLink(item, run, mark, repeat, grades)));
+    const verdict = (marks) => item.task === "prover" ? h("td", null, acceptedBy(marks) ? "accepts" : "does not accept") : null;
+    return h(
+      "table",
+      { class: "beside" },
+      h("caption", null, item.task === "prover" ? "Each run accepts what all of its judgments accept" : "Who judged it"),
+      h(
+        "tbody",
+        null,
+        item.runs.map(
+          (marks) => h(
+            "tr",
+            null,
+            h("th", { scope: "row" }, head.study ? cellOf(marks[0]).judge : head.runs[marks[0]].name),
+            verdict(marks),
+            said3(marks)
+          )
+        )
+      )
+    );
+  }
+  function markLink(item, run, mark, repeat, grades = []) {
+    const grade = grades[repeat] ?? null;
+    const says2 = `Judgment ${repeat} ${words(mark, grade)}`;
+    const href = mark === MISSING ? null : address(item, run, repeat);
+    return h("a", { class: `mark ${kind(mark)}`, href, title: says2, "aria-label": says2 }, sign(mark, grade));
+  }
   function runView(item, [runNumber, why, marks, grades], shown2) {
     const run = head.runs[runNumber];
     return h(
@@ -1028,16 +1178,10 @@
     );
   }
   function bigStrip(item, run, marks, shown2, grades = []) {
-    const link2 = (mark, repeat) => {
-      const grade = grades[repeat] ?? null;
-      const says = `Judgment ${repeat} ${words(mark, grade)}`;
-      const href = mark === MISSING ? null : address(item, run, repeat);
-      return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark, grade));
-    };
     return h(
       "div",
       { class: "big-strip" },
-      marks.map(link2),
+      marks.map((mark, repeat) => markLink(item, run, mark, repeat, grades)),
       h("span", { class: "small" }, tally(marks)),
       shown2?.neutralised ? h(
         "p",
@@ -1134,28 +1278,33 @@
     settle(80);
     announce(`Proof ${at + 1} of ${labelling.drawn.length}`);
   }
-  function draftOf({ annotation, labelled }) {
-    if (!labelled) return { first: null, severity: "fatal" };
-    const steps = [annotation.first_fatal_error_step ?? -1, ...annotation.recoverable_error_steps ?? []];
-    const wrong = steps.filter((step2) => step2 >= 0);
-    const first = wrong.length ? Math.min(...wrong) : -1;
-    return { first, severity: first >= 0 && annotation.first_fatal_error_step !== first ? "recoverable" : "fatal" };
-  }
+  var isSaid = ({ draft, labelling }) => (labelling.scale ? draft.grade : draft.first) !== null;
   function build(on) {
     const { item, content } = on;
     takeScope(item, content);
-    const steps = (content.proofs[item.place].steps ?? []).map((step2, index) => stepChoice(on, step2, index));
+    const show2 = on.labelling.scale ? plainStep : (step2, index) => stepChoice(on, step2, index);
+    const steps = (content.proofs[item.place].steps ?? []).map(show2);
     const left = h(
       "div",
       { class: "left" },
       problemSheets(content.problems[item.problem]),
-      h("section", { class: "sheet" }, h("h3", null, "Proof"), h("ol", { class: "steps choose" }, steps))
+      h(
+        "section",
+        { class: "sheet" },
+        h("h3", null, "Proof"),
+        h("ol", { class: on.labelling.scale ? "steps" : "steps choose" }, steps)
+      )
     );
     const panel = h("div", { class: "panel" });
     const right = h("div", { class: "right", tabindex: 0, role: "region", "aria-label": "Your label" }, panel);
     const place2 = `Proof ${on.at + 1} of ${on.labelling.drawn.length}`;
     on.node.append(
-      h("div", { class: "heading" }, h("h2", null, `Is this proof right? ${place2}`), rawButton()),
+      h(
+        "div",
+        { class: "heading" },
+        h("h2", null, `${on.labelling.scale ? "What is this proof worth?" : "Is this proof right?"} ${place2}`),
+        rawButton()
+      ),
       h("div", { class: "sides" }, left, right)
     );
     const verdicts = h("div");
@@ -1164,7 +1313,7 @@
       const state = on.store.states.get(item.key);
       steps.forEach((step2, index) => {
         step2.classList.toggle("by-human", on.draft.first === index);
-        step2.querySelector("button").setAttribute("aria-pressed", String(on.draft.first === index));
+        step2.querySelector("button")?.setAttribute("aria-pressed", String(on.draft.first === index));
       });
       panel.replaceChildren(...controls(on, state));
       if (!isDone(state)) verdicts.replaceChildren();
@@ -1172,6 +1321,7 @@
     };
     on.draw();
   }
+  var plainStep = (content) => h("li", null, h("div", null, prose(content.replace(/^\s*\n/, ""))));
   function stepChoice(on, content, index) {
     const choose = () => {
       if (getSelection()?.isCollapsed ?? true) say(on, { first: on.draft.first === index ? null : index });
@@ -1192,37 +1342,24 @@
       h("div", null, prose(content.replace(/^\s*\n/, "")))
     );
   }
-  function verdictsOf({ item, content, labelling }) {
-    const judged3 = content.proofs[item.place].runs.find((run) => run.run === labelling.run);
-    const marks = item.runs.find(([run]) => run === labelling.run);
-    return h("div", null, h("h3", { class: "now" }, "What the judge said"), runView(item, marks, judged3));
+  function verdictsOf({ item, content }) {
+    const judged3 = content.proofs[item.place].runs;
+    const said3 = item.runs.length > 1 ? "What the judges said" : "What the judge said";
+    const views = item.runs.map(
+      (marks) => runView(
+        item,
+        marks,
+        judged3.find((run) => run.run === marks[0])
+      )
+    );
+    return h("div", null, h("h3", { class: "now" }, said3), views);
   }
   function controls(on, state) {
-    const { draft } = on;
     const done = isDone(state);
     const press = (label2, pressed, onclick) => h("button", { type: "button", "aria-pressed": String(pressed), class: pressed ? "pressed" : "", onclick }, label2);
-    const number2 = h("input", {
-      type: "number",
-      min: 0,
-      max: Math.max(on.item.steps - 1, 0),
-      "aria-label": "First wrong step, counted from 0",
-      oninput: (event) => say(on, { first: stepIn(on, event.target.value) }, false)
-    });
-    number2.value = draft.first !== null && draft.first >= 0 ? String(draft.first) : "";
     return [
-      progressView(on),
-      h(
-        "div",
-        { class: "choices" },
-        press("✓ No error (a)", draft.first === -1, () => say(on, { first: draft.first === -1 ? null : -1 }))
-      ),
-      h(
-        "div",
-        { class: "choices" },
-        h("label", null, "✗ First wrong step ", number2),
-        press("fatal (f)", draft.severity === "fatal", () => say(on, { severity: "fatal" })),
-        press("recoverable (r)", draft.severity === "recoverable", () => say(on, { severity: "recoverable" }))
-      ),
+      progressView(on.store, on.labelling),
+      ...labelControls(on, press),
       on.comment,
       h(
         "div",
@@ -1238,27 +1375,39 @@
       walkView(on)
     ];
   }
-  function changed(on, state) {
-    if (on.draft.first === null) return false;
-    const before = draftOf(state);
-    const other = before.first !== on.draft.first || on.draft.first >= 0 && before.severity !== on.draft.severity;
-    return !state.labelled || other || on.comment.value !== state.annotation.reviewer_comment;
-  }
-  function progressView({ store: kept, labelling }) {
-    const { labelled, undecided, drawn: drawn2, width, expected } = kept.progress;
-    const points3 = (share) => `± ${(50 * share).toFixed(0)} points`;
-    const gain = expected === null || expected === void 0 ? "" : ` The corrected score will be known to about ${points3(expected)} with all labels${width && labelled + undecided < drawn2 ? `, ${points3(width)} now` : ""}.`;
-    const notKept = labelling.served ? "" : unsaved ? ` ${plural(unsaved, "label")} not downloaded yet.` : "";
-    return h(
-      "div",
-      { class: "progress" },
-      h("progress", { max: drawn2, value: labelled + undecided, "aria-label": "Labelled" }),
+  function labelControls(on, press) {
+    const { draft } = on;
+    const { scale } = on.labelling;
+    if (scale) return gradeControls(scale, draft.grade, (grade, redraw2) => say(on, { grade }, redraw2));
+    const number2 = h("input", {
+      type: "number",
+      min: 0,
+      max: Math.max(on.item.steps - 1, 0),
+      "aria-label": "First wrong step, counted from 0",
+      oninput: (event) => say(on, { first: stepIn(on, event.target.value) }, false)
+    });
+    number2.value = draft.first !== null && draft.first >= 0 ? String(draft.first) : "";
+    return [
       h(
-        "p",
-        { class: "small" },
-        `${labelled} of ${drawn2} labelled${undecided ? `, ${undecided} undecided` : ""}.${gain}${notKept}`
+        "div",
+        { class: "choices" },
+        press("✓ No error (a)", draft.first === -1, () => say(on, { first: draft.first === -1 ? null : -1 }))
+      ),
+      h(
+        "div",
+        { class: "choices" },
+        h("label", null, "✗ First wrong step ", number2),
+        press("fatal (f)", draft.severity === "fatal", () => say(on, { severity: "fatal" })),
+        press("recoverable (r)", draft.severity === "recoverable", () => say(on, { severity: "recoverable" }))
       )
-    );
+    ];
+  }
+  function changed(on, state) {
+    if (!isSaid(on)) return false;
+    const before = draftOf(state);
+    const regraded = before.grade !== on.draft.grade;
+    const other = regraded || before.first !== on.draft.first || (on.draft.first ?? -1) >= 0 && before.severity !== on.draft.severity;
+    return !state.labelled || other || on.comment.value !== state.annotation.reviewer_comment;
   }
   function walkView(on) {
     const { labelling, store: kept, at } = on;
@@ -1294,15 +1443,16 @@
     return /^\d{1,4}$/.test(typed) && Number(typed) < on.item.steps ? Number(typed) : null;
   }
   async function save(on, undecided = false, taken = false) {
-    const { first, severity } = on.draft;
-    if (!undecided && !taken && first === null) {
-      announce("Say first whether there is an error");
+    const { first, severity, grade } = on.draft;
+    if (!undecided && !taken && !isSaid(on)) {
+      announce(on.labelling.scale ? "Give a grade first" : "Say first whether there is an error");
       return;
     }
-    const found3 = undecided || taken ? OPEN : findings(first, severity);
+    const nothing2 = undecided || taken;
+    const found3 = nothing2 || first === null ? OPEN : findings(first, severity);
     const annotation = { ...found3, reviewer_comment: on.comment.value };
     const seconds = Math.round((performance.now() - on.since) / 100) / 10;
-    const saved = await on.store.save(on.item.key, { annotation, undecided, seconds });
+    const saved = await on.store.save(on.item.key, { annotation, grade: nothing2 ? null : grade, undecided, seconds });
     if ("fault" in saved) fail(on, saved.fault);
     if (saved.state) on.draft = draftOf(saved.state);
     if (!("fault" in saved)) {
@@ -1312,10 +1462,6 @@
     on.draw();
     if ("fault" in saved) fail(on, saved.fault);
     settle(60);
-  }
-  function findings(first, severity) {
-    const fatal = severity === "fatal";
-    return { ...OPEN, first_fatal_error_step: fatal ? first : -1, recoverable_error_steps: fatal ? [-1] : [first] };
   }
   function fail(on, why) {
     on.node.querySelector(".panel .callout")?.remove();
@@ -1338,6 +1484,11 @@
     if (drawn2 && next !== at) location.hash = `#/label/${encodeURIComponent(drawn2[0])}`;
     else announce(by === "open" ? "Every proof of the draw is labelled" : "There is no proof further on");
   }
+  var labelKeys = (on) => on.labelling.scale ? { a: () => say(on, { grade: on.labelling.scale.max }) } : {
+    a: () => say(on, { first: -1 }),
+    f: () => say(on, { severity: "fatal" }),
+    r: () => say(on, { severity: "recoverable" })
+  };
   function onLabelKey(event) {
     if (!desk || !isLabelling()) return false;
     const on = desk;
@@ -1352,13 +1503,12 @@
     } else if (typing) return false;
     else if (/^[0-9]$/.test(event.key)) {
       number2.value = event.key;
-      say(on, { first: stepIn(on, event.key) }, false);
+      const { scale } = on.labelling;
+      say(on, scale ? { grade: gradeIn(scale, event.key) } : { first: stepIn(on, event.key) }, false);
       number2.focus();
     } else {
       const actions = {
-        a: () => say(on, { first: -1 }),
-        f: () => say(on, { severity: "fatal" }),
-        r: () => say(on, { severity: "recoverable" }),
+        ...labelKeys(on),
         u: () => save(on, true),
         z: () => undo(on),
         c: () => on.comment.focus(),
@@ -1507,7 +1657,7 @@
         h("b", null, `${between(interval)} %`)
       ) : h("p", { class: "ci" }, "no interval"),
       intervalBar(value, interval),
-      footnotes([interval]).map((says) => h("p", { class: "small" }, says)),
+      footnotes([interval]).map((says2) => h("p", { class: "small" }, says2)),
       favour(split.bounds?.[metric2]),
       gradeLine(run, split),
       run.task === "prover" ? h(
@@ -1678,7 +1828,7 @@
         ]
       ],
       ["Data", dataOf(run)],
-      ["Seal", run.seal !== null && [h("code", null, run.seal), copyButton("Copy the seal", () => run.seal ?? "")]],
+      ["To quote", [h("code", null, run.quote), copyButton("Copy the line to quote", () => run.quote)]],
       ["Given proofs", run.proofs_sha256 !== null && ["SHA-256 ", hash(run.proofs_sha256)]],
       ["Protocol", `${run.protocol}; ${reference}; neutralising ${run.neutralise ? "on" : "off"}`],
       ["Dates", run.sessions.length ? run.sessions.map((session) => h("div", null, sessionWords(session))) : "–"],
@@ -2021,11 +2171,11 @@ ${costOf2(row2.cost, unit)}`;
     const all = Math.max(...rows.map((row2) => row2.problems));
     const last = (count2) => rows.find((row2) => row2.problems === all && row2.samples === count2);
     const more = last(1) ? ` With ${number(all)} problems and one sample of each ±${points2(last(1)).toFixed(1)}.` : "";
-    const says = `${name} has ${plural(problems, "problem")} × ${plural(samples, "sample")} (the line). Half the width of the 95 % interval to expect with more or fewer.${more} proverbench plan answers more, and by cost.`;
+    const says2 = `${name} has ${plural(problems, "problem")} × ${plural(samples, "sample")} (the line). Half the width of the 95 % interval to expect with more or fewer.${more} proverbench plan answers more, and by cost.`;
     const here = () => Plot.ruleX([problems], { stroke: "currentColor", strokeDasharray: "3 4" });
     return chart({
       title: "What more problems or samples would buy",
-      says,
+      says: says2,
       rows,
       legend: legendOf2(rows),
       draw: (width) => base(width, {
@@ -2734,6 +2884,124 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       })
     );
   }
+  function factsTable({ title, what, source, figures: figures2 }) {
+    return h(
+      "section",
+      { "aria-labelledby": "facts" },
+      h("h2", { id: "facts" }, `Published figures: ${title}`),
+      h(
+        "div",
+        { class: "callout warn", role: "note" },
+        h("b", null, "Facts, not comparable with your runs: "),
+        "other problems, judges and prompts. Nothing here is ranked with them."
+      ),
+      table({
+        caption: `${what}. Source: ${source}.`,
+        columns: [
+          { key: "who", label: "Who" },
+          { key: "what", label: "Figure" },
+          { key: "value", label: "Value", numeric: true }
+        ],
+        rows: figures2,
+        sortable: false
+      })
+    );
+  }
+
+  // report/study-charts.ts
+  var RULES = [
+    ["any", "any judge accepts"],
+    ["majority", "more than half accept"],
+    ["all", "all judges accept"]
+  ];
+  function panelCurves(study) {
+    const policies = Object.keys(study.panels).filter((policy2) => study.panels[policy2].repeats > 1);
+    if (!policies.length) return null;
+    const policy = policies.includes(chosen.panel) ? chosen.panel : policies[0];
+    const rows = study.panels[policy].curve.map(({ rule, repeats, value }) => {
+      const series = RULES.findIndex(([name]) => name === rule);
+      return { rule: RULES[series][1], series, r: repeats, value, low: value, high: value };
+    });
+    const pick2 = (event) => {
+      chosen.panel = event.target.value;
+      const fresh = panelCurves(study);
+      section.replaceWith(fresh);
+      fresh.querySelector("select")?.focus();
+    };
+    const section = h(
+      "div",
+      { class: "panel-curves" },
+      policies.length > 1 ? h(
+        "label",
+        { class: "picker" },
+        "Panels on the proofs of ",
+        h(
+          "select",
+          { onchange: pick2 },
+          policies.map((name) => h("option", { value: name, selected: name === policy }, name))
+        )
+      ) : null,
+      chart({
+        title: `Panels of judges: ${policy}`,
+        says: "Each judge accepts with r judgments when all of them do; exact means over all choices of r of its R.",
+        rows: asRows(rows).map(({ rule, r, value }) => ({ rule, r, value })),
+        legend: RULES.map(([, label2], series) => ({ label: label2, series })),
+        draw: (width) => base(width, {
+          x: counts(
+            "r, judgments of each judge",
+            rows.map((row2) => row2.r)
+          ),
+          y: shares({ label: "score, %", domain: zoom(rows) }),
+          marks: curves(rows, "r", "rule", (row2) => `${row2.rule}
+r = ${row2.r}: ${percent(row2.value)}`)
+        })
+      })
+    );
+    return section;
+  }
+  function costChart(study) {
+    const scored = study.runs.filter((cell) => cell.value !== null);
+    const money = scored.every((cell) => cell.alone_usd != null);
+    const judges2 = [...new Set(scored.map((cell) => cell.judge))].sort();
+    const rows = scored.map((cell) => ({
+      policy: cell.policy ?? "",
+      judge: cell.judge,
+      series: judges2.indexOf(cell.judge),
+      cost: money ? cell.alone_usd : tokensOf2(`${cell.policy}--${cell.judge}`),
+      value: cell.value,
+      low: low(cell) ?? cell.value,
+      high: high(cell) ?? cell.value
+    }));
+    if (rows.length < 2 || !rows.every((row2) => row2.cost > 0)) return null;
+    const shown2 = (cost) => money ? `$${cost.toPrecision(3)}` : `${number(Math.round(cost))} tokens`;
+    return chart({
+      title: "Cost against score",
+      says: `Each point is a policy under a judge, with what writing its proofs and judging them costs, in ${money ? "US dollars" : "tokens (prices are not known for all of it)"}.`,
+      rows: asRows(rows),
+      legend: judges2.map((label2, series) => ({ label: label2, series })),
+      draw: (width) => base(width, {
+        x: {
+          label: money ? "cost, US dollars" : "tokens",
+          grid: false,
+          tickFormat: money ? (value) => `$${value}` : "~s",
+          ticks: Math.max(3, Math.round(width / 110)),
+          zero: true
+        },
+        y: shares({ label: "score, %", domain: zoom(rows) }),
+        marks: [
+          Plot.ruleX(rows, { x: "cost", y1: "low", y2: "high", strokeOpacity: 0.4 }),
+          dots(rows, "cost", (row2) => `${row2.policy}, ${row2.judge}
+${percent(row2.value)}
+${shown2(row2.cost)}`),
+          Plot.text(rows, { x: "cost", y: "value", text: "policy", textAnchor: "end", dx: -8, dy: -8 })
+        ]
+      })
+    });
+  }
+  function tokensOf2(name) {
+    const usage = Object.values(head.runs.find((run) => run.name === name)?.usage ?? {});
+    return usage.reduce((sum, role) => sum + (role.input ?? 0) + (role.output ?? 0), 0);
+  }
 
   // report/study.ts
   function studyView(study) {
@@ -2779,6 +3047,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
         rows: study.orders
       }) : null,
       costs(study),
+      h("div", { class: "charts" }, panelCurves(study), costChart(study)),
       sentences3(study.notes)
     );
   }
@@ -2831,12 +3100,13 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
         { key: "policy", label: "policy" },
         { key: "accepts", label: "accepted by" },
         { key: "rejects", label: "not by" },
-        { key: "proofs", label: "proofs", numeric: true },
+        { key: "proofs", label: "proofs", numeric: true, show: (row2) => row2.proofs ? proofsOf(row2) : "0" },
         { key: "of", label: "of", numeric: true }
       ],
       rows
     });
   }
+  var proofsOf = (row2) => h("a", { href: listAddress({ of: row2.policy, yes: row2.accepts, no: row2.rejects }) }, number(row2.proofs));
   function costs(study) {
     const rows = [...study.runs, ...study.calibrations].filter((cell) => cell.cost_usd !== null);
     if (!rows.length) return null;
@@ -2874,6 +3144,7 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       head.study ? studyView(head.study) : null,
       head.runs.length > 1 ? leaderboards() : null,
       head.published ? publishedTable(head.published) : null,
+      head.facts ? factsTable(head.facts) : null,
       glance(run)
     );
     later(() => whole.append(...[plots(run), details(run)].filter((part) => part !== null)));
@@ -3016,8 +3287,8 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       return;
     }
     reader2.current = null;
-    const says = reader2.shown.length ? "Choose a proof." : "No proof matches these filters.";
-    reader2.pane.replaceChildren(h("p", { class: "small" }, says));
+    const says2 = reader2.shown.length ? "Choose a proof." : "No proof matches these filters.";
+    reader2.pane.replaceChildren(h("p", { class: "small" }, says2));
     reader2.showList(true);
   }
   async function showOne(reader2, [run = "", key = "", repeat = ""]) {
@@ -3083,10 +3354,16 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
     ["p", "proofs"],
     ["?", "this help"]
   ];
-  var LABEL_KEYS = [
+  var STEP_KEYS = [
     ["a", "no error"],
     ["0 … 9", "the first wrong step (or click it)"],
-    ["f, r", "that error is fatal, recoverable"],
+    ["f, r", "that error is fatal, recoverable"]
+  ];
+  var GRADE_KEYS = [
+    ["a", "full marks"],
+    ["0 … 9", "the grade"]
+  ];
+  var LABEL_KEYS = [
     ["u", "cannot say"],
     ["c", "comment; Esc leaves it"],
     ["Enter", "save; once saved, the next open proof"],
@@ -3115,7 +3392,11 @@ ${percent(row2.low)} to ${percent(row2.high)}`;
       "div",
       null,
       h("h2", null, "Keys and signs"),
-      head.labelling ? [h("h3", null, "Labelling"), keyList(LABEL_KEYS), h("h3", null, "Reading")] : null,
+      head.labelling ? [
+        h("h3", null, "Labelling"),
+        keyList([...head.labelling.scale ? GRADE_KEYS : STEP_KEYS, ...LABEL_KEYS]),
+        h("h3", null, "Reading")
+      ] : null,
       keyList(KEYS),
       h(
         "p",

@@ -1,4 +1,4 @@
-/* Bundle the page's scripts into ../page/, and write down which sources they are from (../page/built.json).
+/* Bundle the scripts of the pages into ../page/ and the siblings' folders, and write down which sources they are from (../page/built.json).
    A test compares the hashes: the built files are committed, so that users need neither npm nor this. */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -20,6 +20,12 @@ const sha256 = (...parts) => parts.reduce((state, part) => state.update(part), c
 await build({ ...OPTIONS, entryPoints: ["shell/index.ts"], outfile: "../page/page.js", globalName: "PB" });
 await build({ ...OPTIONS, entryPoints: ["report/main.ts"], outfile: "../page/report.js" });
 await build({ ...OPTIONS, entryPoints: ["plan/main.ts"], outfile: "../page/plan.js" });
+const SIBLINGS = {
+  compression: "../../../compression/page/report.js",
+  retrieval: "../../../retrieval/page/page.js",
+};
+for (const [name, outfile] of Object.entries(SIBLINGS))
+  await build({ ...OPTIONS, entryPoints: [`${name}/main.ts`], outfile });
 
 // markdown-it holds "<!--" in expressions and strings, where "\\x3c" is the same and ends no script.
 const { outputFiles } = await build({
@@ -38,7 +44,10 @@ const sources = readdirSync(HERE, { recursive: true })
 const built = {
   sources: sha256(...sources.flatMap((name) => [name, "\0", readFileSync(new URL(name, HERE)), "\0"])),
   files: Object.fromEntries(
-    ["markdown.js", "page.js", "plan.js", "report.js"].map((name) => [name, sha256(readFileSync(new URL(name, PAGE)))]),
+    ["markdown.js", "page.js", "plan.js", "report.js", ...Object.values(SIBLINGS)].map((name) => [
+      name,
+      sha256(readFileSync(new URL(name, PAGE))),
+    ]),
   ),
 };
 writeFileSync(new URL("built.json", PAGE), `${JSON.stringify(built, null, 2)}\n`);

@@ -59,7 +59,7 @@ function facts(run: Run): [string, Child][] {
       ],
     ],
     ["Data", dataOf(run)],
-    ["Seal", run.seal !== null && [h("code", null, run.seal), copyButton("Copy the seal", () => run.seal ?? "")]],
+    ["To quote", [h("code", null, run.quote), copyButton("Copy the line to quote", () => run.quote)]],
     ["Given proofs", run.proofs_sha256 !== null && ["SHA-256 ", hash(run.proofs_sha256)]],
     ["Protocol", `${run.protocol}; ${reference}; neutralising ${run.neutralise ? "on" : "off"}`],
     ["Dates", run.sessions.length ? run.sessions.map((session) => h("div", null, sessionWords(session))) : "–"],

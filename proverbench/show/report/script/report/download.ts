@@ -1,6 +1,6 @@
 /* The labels of a page as the file that `proverbench correct --labels` takes (docs/labels.md). */
-import { downloaded, isDone, OPEN, type Store } from "./labels";
-import type { Chunk, Labelling } from "./model";
+import { downloaded, isDone, OPEN, type Labelling, type State, type Store } from "./labels";
+import type { Chunk } from "./model";
 import { h } from "./shell";
 import { head, proofAt } from "./state";
 
@@ -35,11 +35,11 @@ async function rowOf(
     subject: item.subject,
     source_id: problem.source_id ?? "",
     policy: item.policy || null,
+    ...(problem.rubric ? { rubric: problem.rubric } : {}),
     steps: (content.proofs[item.place].steps ?? []).map((step) => step.replace(/\p{Surrogate}/gu, "\ufffd")),
-    annotation:
-      said && state.labelled
-        ? state.annotation
-        : { ...OPEN, reviewer_comment: state?.annotation.reviewer_comment ?? "" },
+    ...(labelling.scale
+      ? { grade: said && state.labelled ? state.grade : null, max_grade: labelling.scale.max, annotation: texts(state) }
+      : { annotation: said && state.labelled ? state.annotation : { ...OPEN, ...texts(state) } }),
     run_id: labelling.run_id,
     annotator: store.annotator,
     stratum,
@@ -49,3 +49,6 @@ async function rowOf(
     ...(state?.seconds !== undefined ? { seconds: state.seconds } : {}),
   };
 }
+
+/* What was written about a proof, whatever its label. */
+const texts = (state?: State) => ({ reviewer_comment: state?.annotation.reviewer_comment ?? "" });

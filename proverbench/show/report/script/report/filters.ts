@@ -1,7 +1,7 @@
 /* Which proofs the list shows: the filter, its address, and the search through texts. */
-import { accepts, INVALID_FROM, MISSING, reasonOf, rejects, UNLOCATED, valid } from "./marks";
+import { acceptedBy, accepts, INVALID_FROM, MISSING, reasonOf, rejects, UNLOCATED, valid } from "./marks";
 import type { Chunk, Item, Marks, Run } from "./model";
-import { head, items, ofRuns } from "./state";
+import { cellOf, head, items, ofRuns } from "./state";
 
 type Choice = [label: string, holds: (item: Item, runs: Marks[]) => boolean, offered?: (runs: Run[]) => boolean];
 type Choices = Record<string, Choice>;
@@ -10,10 +10,7 @@ const some = (runs: Marks[], holds: (mark: number) => boolean) => runs.some(([, 
 
 export const SHOWN: Choices = {
   "": ["All proofs", () => true],
-  accepted: [
-    "Accepted by all judgments",
-    (_, runs) => runs.every(([, why, marks]) => !why && marks.length > 0 && marks.every(accepts)),
-  ],
+  accepted: ["Accepted by all judgments", (_, runs) => runs.every(acceptedBy)],
   rejected: ["Rejected by a judgment", (_, runs) => some(runs, rejects)],
   split: ["One judgment accepts, one rejects", (_, runs) => some(runs, accepts) && some(runs, rejects)],
   differ: ["Judgments differ: verdict or step", (_, runs) => differ(runs), namesSteps],
@@ -70,7 +67,19 @@ function judged(differs: (mark: number, label: number) => boolean): Choice[1] {
   return ({ label }, runs) => label !== null && some(runs, (mark) => valid(mark) && differs(mark, label));
 }
 
-export const NO_FILTER = { show: "", reason: "", human: "", run: "", domain: "", subject: "", text: "" };
+export const NO_FILTER = {
+  show: "",
+  reason: "",
+  human: "",
+  run: "",
+  /** Of a study: whose proofs, which judge accepts them, and which does not, each by its run's rule. */
+  of: "",
+  yes: "",
+  no: "",
+  domain: "",
+  subject: "",
+  text: "",
+};
 export type Filter = typeof NO_FILTER;
 
 export let filter: Filter = { ...NO_FILTER };
@@ -82,12 +91,23 @@ function holds(item: Item, wanted: Filter): boolean {
   const runs = ofRuns(item, wanted.run);
   if (!runs.length) return false;
   if (!SHOWN[wanted.show][1](item, runs) || !HUMAN[wanted.human][1](item, runs)) return false;
+  if (wanted.of && !item.runs.some(([run]) => cellOf(run).policy === wanted.of)) return false;
+  if (wanted.yes && !says(item, wanted.yes, true)) return false;
+  if (wanted.no && !says(item, wanted.no, false)) return false;
   if (wanted.reason && !invalidFor(runs, wanted.reason)) return false;
   if (wanted.domain && item.domain !== wanted.domain) return false;
   if (wanted.subject && item.subject !== wanted.subject) return false;
   if (!wanted.text) return true;
   return found.has(item) || contains([item.key, item.opening, item.subject, item.policy].join("\n"), wanted.text);
 }
+
+/* Whether a judge of a study, by its run's rule, accepts a proof, or else has judged it and does not. */
+function says(item: Item, judge: string, accepting: boolean): boolean {
+  const marks = item.runs.find(([run]) => cellOf(run).judge === judge && head.runs[run].task === "prover");
+  return marks !== undefined && !pending(marks) && acceptedBy(marks) === accepting;
+}
+
+const pending = ([, why, marks]: Marks) => why === "pending" || marks.includes(MISSING);
 
 const invalidFor = (runs: Marks[], reason: string) =>
   runs.some(

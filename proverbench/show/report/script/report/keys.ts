@@ -20,10 +20,16 @@ const KEYS = [
   ["?", "this help"],
 ];
 
-const LABEL_KEYS = [
+const STEP_KEYS = [
   ["a", "no error"],
   ["0 … 9", "the first wrong step (or click it)"],
   ["f, r", "that error is fatal, recoverable"],
+];
+const GRADE_KEYS = [
+  ["a", "full marks"],
+  ["0 … 9", "the grade"],
+];
+const LABEL_KEYS = [
   ["u", "cannot say"],
   ["c", "comment; Esc leaves it"],
   ["Enter", "save; once saved, the next open proof"],
@@ -57,7 +63,13 @@ function help() {
     "div",
     null,
     h("h2", null, "Keys and signs"),
-    head.labelling ? [h("h3", null, "Labelling"), keyList(LABEL_KEYS), h("h3", null, "Reading")] : null,
+    head.labelling
+      ? [
+          h("h3", null, "Labelling"),
+          keyList([...(head.labelling.scale ? GRADE_KEYS : STEP_KEYS), ...LABEL_KEYS]),
+          h("h3", null, "Reading"),
+        ]
+      : null,
     keyList(KEYS),
     h(
       "p",

@@ -2,19 +2,15 @@
      #/label   the next proof that is open          #/label/KEY   a drawn proof */
 import { askName } from "./annotator";
 import { download } from "./download";
-import { isDone, OPEN, openStore, unsaved, type State, type Store } from "./labels";
-import type { Chunk, Item, Labelling } from "./model";
+import { draftOf, findings, type Draft } from "./draft";
+import { gradeControls, gradeIn } from "./grading";
+import { isDone, OPEN, openStore, type Labelling, type State, type Store } from "./labels";
+import type { Chunk, Item } from "./model";
+import { progressView } from "./progress";
 import { goToFile, isHere, problemSheets, runView } from "./proof";
 import { announce, h, settle } from "./shell";
 import { head, proofAt } from "./state";
 import { pressRaw, prose, rawButton, takeScope } from "./texts";
-import { plural } from "./words";
-
-interface Draft {
-  /** The first wrong step; -1: none; null: not said yet. */
-  first: number | null;
-  severity: "fatal" | "recoverable";
-}
 
 interface Desk {
   labelling: Labelling;
@@ -101,29 +97,35 @@ async function open(main: Element, labelling: Labelling, kept: Store, at: number
   announce(`Proof ${at + 1} of ${labelling.drawn.length}`);
 }
 
-function draftOf({ annotation, labelled }: State): Draft {
-  if (!labelled) return { first: null, severity: "fatal" };
-  const steps = [annotation.first_fatal_error_step ?? -1, ...(annotation.recoverable_error_steps ?? [])];
-  const wrong = steps.filter((step) => step >= 0);
-  const first = wrong.length ? Math.min(...wrong) : -1;
-  return { first, severity: first >= 0 && annotation.first_fatal_error_step !== first ? "recoverable" : "fatal" };
-}
+/* Whether the draft says something that can be saved. */
+const isSaid = ({ draft, labelling }: Desk) => (labelling.scale ? draft.grade : draft.first) !== null;
 
 function build(on: Desk) {
   const { item, content } = on;
   takeScope(item, content);
-  const steps = (content.proofs[item.place].steps ?? []).map((step, index) => stepChoice(on, step, index));
+  const show = on.labelling.scale ? plainStep : (step: string, index: number) => stepChoice(on, step, index);
+  const steps = (content.proofs[item.place].steps ?? []).map(show);
   const left = h(
     "div",
     { class: "left" },
     problemSheets(content.problems[item.problem]),
-    h("section", { class: "sheet" }, h("h3", null, "Proof"), h("ol", { class: "steps choose" }, steps)),
+    h(
+      "section",
+      { class: "sheet" },
+      h("h3", null, "Proof"),
+      h("ol", { class: on.labelling.scale ? "steps" : "steps choose" }, steps),
+    ),
   );
   const panel = h("div", { class: "panel" });
   const right = h("div", { class: "right", tabindex: 0, role: "region", "aria-label": "Your label" }, panel);
   const place = `Proof ${on.at + 1} of ${on.labelling.drawn.length}`;
   on.node.append(
-    h("div", { class: "heading" }, h("h2", null, `Is this proof right? ${place}`), rawButton()),
+    h(
+      "div",
+      { class: "heading" },
+      h("h2", null, `${on.labelling.scale ? "What is this proof worth?" : "Is this proof right?"} ${place}`),
+      rawButton(),
+    ),
     h("div", { class: "sides" }, left, right),
   );
   const verdicts = h("div");
@@ -132,7 +134,7 @@ function build(on: Desk) {
     const state = on.store.states.get(item.key)!;
     steps.forEach((step, index) => {
       step.classList.toggle("by-human", on.draft.first === index);
-      step.querySelector("button")!.setAttribute("aria-pressed", String(on.draft.first === index));
+      step.querySelector("button")?.setAttribute("aria-pressed", String(on.draft.first === index));
     });
     panel.replaceChildren(...controls(on, state));
     if (!isDone(state)) verdicts.replaceChildren();
@@ -140,6 +142,8 @@ function build(on: Desk) {
   };
   on.draw();
 }
+
+const plainStep = (content: string) => h("li", null, h("div", null, prose(content.replace(/^\s*\n/, ""))));
 
 function stepChoice(on: Desk, content: string, index: number) {
   const choose = () => {
@@ -162,41 +166,29 @@ function stepChoice(on: Desk, content: string, index: number) {
   );
 }
 
-function verdictsOf({ item, content, labelling }: Desk) {
-  const judged = content.proofs[item.place].runs.find((run) => run.run === labelling.run);
-  const marks = item.runs.find(([run]) => run === labelling.run)!;
-  return h("div", null, h("h3", { class: "now" }, "What the judge said"), runView(item, marks, judged));
+/* What every judge of this very proof said. */
+function verdictsOf({ item, content }: Desk) {
+  const judged = content.proofs[item.place].runs;
+  const said = item.runs.length > 1 ? "What the judges said" : "What the judge said";
+  const views = item.runs.map((marks) =>
+    runView(
+      item,
+      marks,
+      judged.find((run) => run.run === marks[0]),
+    ),
+  );
+  return h("div", null, h("h3", { class: "now" }, said), views);
 }
 
 // ------------------------------------------------------------ the controls
 
 function controls(on: Desk, state: State): HTMLElement[] {
-  const { draft } = on;
   const done = isDone(state);
   const press = (label: string, pressed: boolean, onclick: () => void) =>
     h("button", { type: "button", "aria-pressed": String(pressed), class: pressed ? "pressed" : "", onclick }, label);
-  const number = h("input", {
-    type: "number",
-    min: 0,
-    max: Math.max(on.item.steps - 1, 0),
-    "aria-label": "First wrong step, counted from 0",
-    oninput: (event: { target: HTMLInputElement }) => say(on, { first: stepIn(on, event.target.value) }, false),
-  });
-  number.value = draft.first !== null && draft.first >= 0 ? String(draft.first) : "";
   return [
-    progressView(on),
-    h(
-      "div",
-      { class: "choices" },
-      press("✓ No error (a)", draft.first === -1, () => say(on, { first: draft.first === -1 ? null : -1 })),
-    ),
-    h(
-      "div",
-      { class: "choices" },
-      h("label", null, "✗ First wrong step ", number),
-      press("fatal (f)", draft.severity === "fatal", () => say(on, { severity: "fatal" })),
-      press("recoverable (r)", draft.severity === "recoverable", () => say(on, { severity: "recoverable" })),
-    ),
+    progressView(on.store, on.labelling),
+    ...labelControls(on, press),
     on.comment,
     h(
       "div",
@@ -213,32 +205,47 @@ function controls(on: Desk, state: State): HTMLElement[] {
   ];
 }
 
-/* Whether the draft says another thing than what was saved; nothing can be saved while it says nothing. */
-function changed(on: Desk, state: State): boolean {
-  if (on.draft.first === null) return false;
-  const before = draftOf(state);
-  const other = before.first !== on.draft.first || (on.draft.first >= 0 && before.severity !== on.draft.severity);
-  return !state.labelled || other || on.comment.value !== state.annotation.reviewer_comment;
+type Press = (label: string, pressed: boolean, onclick: () => void) => HTMLElement;
+
+/* Where the first error is, or how many points the proof earns. */
+function labelControls(on: Desk, press: Press): HTMLElement[] {
+  const { draft } = on;
+  const { scale } = on.labelling;
+  if (scale) return gradeControls(scale, draft.grade, (grade, redraw) => say(on, { grade }, redraw));
+  const number = h("input", {
+    type: "number",
+    min: 0,
+    max: Math.max(on.item.steps - 1, 0),
+    "aria-label": "First wrong step, counted from 0",
+    oninput: (event: { target: HTMLInputElement }) => say(on, { first: stepIn(on, event.target.value) }, false),
+  });
+  number.value = draft.first !== null && draft.first >= 0 ? String(draft.first) : "";
+  return [
+    h(
+      "div",
+      { class: "choices" },
+      press("✓ No error (a)", draft.first === -1, () => say(on, { first: draft.first === -1 ? null : -1 })),
+    ),
+    h(
+      "div",
+      { class: "choices" },
+      h("label", null, "✗ First wrong step ", number),
+      press("fatal (f)", draft.severity === "fatal", () => say(on, { severity: "fatal" })),
+      press("recoverable (r)", draft.severity === "recoverable", () => say(on, { severity: "recoverable" })),
+    ),
+  ];
 }
 
-function progressView({ store: kept, labelling }: Desk) {
-  const { labelled, undecided, drawn, width, expected } = kept.progress;
-  const points = (share: number) => `± ${(50 * share).toFixed(0)} points`;
-  const gain =
-    expected === null || expected === undefined
-      ? ""
-      : ` The corrected score will be known to about ${points(expected)} with all labels${width && labelled + undecided < drawn ? `, ${points(width)} now` : ""}.`;
-  const notKept = labelling.served ? "" : unsaved ? ` ${plural(unsaved, "label")} not downloaded yet.` : "";
-  return h(
-    "div",
-    { class: "progress" },
-    h("progress", { max: drawn, value: labelled + undecided, "aria-label": "Labelled" }),
-    h(
-      "p",
-      { class: "small" },
-      `${labelled} of ${drawn} labelled${undecided ? `, ${undecided} undecided` : ""}.${gain}${notKept}`,
-    ),
-  );
+/* Whether the draft says another thing than what was saved; nothing can be saved while it says nothing. */
+function changed(on: Desk, state: State): boolean {
+  if (!isSaid(on)) return false;
+  const before = draftOf(state);
+  const regraded = before.grade !== on.draft.grade;
+  const other =
+    regraded ||
+    before.first !== on.draft.first ||
+    ((on.draft.first ?? -1) >= 0 && before.severity !== on.draft.severity);
+  return !state.labelled || other || on.comment.value !== state.annotation.reviewer_comment;
 }
 
 function walkView(on: Desk) {
@@ -284,15 +291,16 @@ function stepIn(on: Desk, typed: string): number | null {
 }
 
 async function save(on: Desk, undecided = false, taken = false) {
-  const { first, severity } = on.draft;
-  if (!undecided && !taken && first === null) {
-    announce("Say first whether there is an error");
+  const { first, severity, grade } = on.draft;
+  if (!undecided && !taken && !isSaid(on)) {
+    announce(on.labelling.scale ? "Give a grade first" : "Say first whether there is an error");
     return;
   }
-  const found = undecided || taken ? OPEN : findings(first!, severity);
+  const nothing = undecided || taken;
+  const found = nothing || first === null ? OPEN : findings(first, severity);
   const annotation = { ...found, reviewer_comment: on.comment.value };
   const seconds = Math.round((performance.now() - on.since) / 100) / 10;
-  const saved = await on.store.save(on.item.key, { annotation, undecided, seconds });
+  const saved = await on.store.save(on.item.key, { annotation, grade: nothing ? null : grade, undecided, seconds });
   if ("fault" in saved) fail(on, saved.fault);
   if (saved.state) on.draft = draftOf(saved.state);
   if (!("fault" in saved)) {
@@ -302,11 +310,6 @@ async function save(on: Desk, undecided = false, taken = false) {
   on.draw();
   if ("fault" in saved) fail(on, saved.fault);
   settle(60);
-}
-
-function findings(first: number, severity: Draft["severity"]) {
-  const fatal = severity === "fatal";
-  return { ...OPEN, first_fatal_error_step: fatal ? first : -1, recoverable_error_steps: fatal ? [-1] : [first] };
 }
 
 function fail(on: Desk, why: string) {
@@ -334,6 +337,15 @@ function go(by: 1 | -1 | "open") {
   else announce(by === "open" ? "Every proof of the draw is labelled" : "There is no proof further on");
 }
 
+const labelKeys = (on: Desk): Record<string, () => void> =>
+  on.labelling.scale
+    ? { a: () => say(on, { grade: on.labelling.scale!.max }) }
+    : {
+        a: () => say(on, { first: -1 }),
+        f: () => say(on, { severity: "fatal" }),
+        r: () => say(on, { severity: "recoverable" }),
+      };
+
 /** Do what a key means in labelling mode; whether it means anything. */
 export function onLabelKey(event: KeyboardEvent): boolean {
   if (!desk || !isLabelling()) return false;
@@ -349,13 +361,12 @@ export function onLabelKey(event: KeyboardEvent): boolean {
   } else if (typing) return false;
   else if (/^[0-9]$/.test(event.key)) {
     number.value = event.key;
-    say(on, { first: stepIn(on, event.key) }, false);
+    const { scale } = on.labelling;
+    say(on, scale ? { grade: gradeIn(scale, event.key) } : { first: stepIn(on, event.key) }, false);
     number.focus();
   } else {
     const actions: Record<string, () => void> = {
-      a: () => say(on, { first: -1 }),
-      f: () => say(on, { severity: "fatal" }),
-      r: () => say(on, { severity: "recoverable" }),
+      ...labelKeys(on),
       u: () => save(on, true),
       z: () => undo(on),
       c: () => on.comment.focus(),

@@ -1,9 +1,27 @@
 /* Where labels are kept: by the server that the page came from, or in the browser's storage for this page. */
-import type { Findings, Labelling } from "./model";
+import type { Scale } from "./grading";
+import type { Findings } from "./model";
+
+/** A proof to label, and how it was drawn. */
+export type Drawn = [key: string, stratum: string, stratumSize: number, probability: number];
+
+/** The draw of proofs that people label (docs/labels.md). */
+export interface Labelling {
+  /** Number of the run. */
+  run: number;
+  run_id: string;
+  annotator: string | null;
+  /** Whether `proverbench label` keeps the labels; otherwise the page does. */
+  served: boolean;
+  scale: Scale | null;
+  drawn: Drawn[];
+}
 
 /** What counts of a proof now. */
 export interface State {
   annotation: Findings;
+  /** Where people grade: the points that were given. */
+  grade?: number | null;
   undecided: boolean;
   labelled: boolean;
   /** Rises with every change, so that two windows do not overwrite each other. */
@@ -22,6 +40,7 @@ export interface Progress {
 
 export interface Said {
   annotation: Findings;
+  grade: number | null;
   undecided: boolean;
   seconds: number;
 }
@@ -113,7 +132,8 @@ function inPage(labelling: Labelling): Store {
         store.states.set(key, now);
         return { fault: "this proof was labelled in another window", state: now };
       }
-      const labelled = !said.undecided && said.annotation.recoverable_error_steps !== null;
+      const found = said.annotation.recoverable_error_steps !== null || said.grade !== null;
+      const labelled = !said.undecided && found;
       const state = { ...said, labelled, version: now.version + 1 };
       store.states.set(key, state);
       unsaved += 1;

@@ -123,9 +123,30 @@ function filterForm(search: HTMLElement) {
       ),
       "Run",
     ),
+    ofStudy(),
     pick("domain", anyOf("Every domain", distinct(items.map((item) => item.domain))), "Domain"),
     pick("subject", anyOf("Every subject", distinct(items.map((item) => item.subject))), "Subject"),
   );
+}
+
+/* Whose proofs, and what one judge accepts and another does not. */
+function ofStudy() {
+  if (!head.study) return null;
+  const policies = distinct(head.study.runs.map((cell) => cell.policy ?? ""));
+  const judges = distinct(head.study.runs.map((cell) => cell.judge));
+  return [
+    pick("of", anyOf("Every policy", policies), "Policy"),
+    pick(
+      "yes",
+      anyOf("Accepted by…", judges, (judge) => `${judge} accepts`),
+      "Accepted by",
+    ),
+    pick(
+      "no",
+      anyOf("Not accepted by…", judges, (judge) => `${judge} does not accept`),
+      "Not accepted by",
+    ),
+  ];
 }
 
 function pick(name: keyof Filter, options: Option[], title: string) {

@@ -19,6 +19,9 @@ export const accepts = (mark: number) => mark === ACCEPTS;
 export const rejects = (mark: number) => mark >= 0 || mark === UNLOCATED;
 export const valid = (mark: number) => accepts(mark) || rejects(mark);
 
+/** Whether a run accepts a proof: it exists, and all judgments accept it. */
+export const acceptedBy = ([, why, marks]: Marks) => !why && marks.length > 0 && marks.every(accepts);
+
 export const kind = (mark: number): Kind =>
   mark === ACCEPTS ? "accept" : rejects(mark) ? "reject" : mark === MISSING ? "missing" : "invalid";
 

@@ -1,6 +1,9 @@
 /* What the page is made from: the report's model, as proverbench/show/report/build.py writes it. */
+import type { Study } from "./study-model";
 import type { RunCurve } from "../plan/model";
 import type { Grades } from "./grades";
+import type { Facts } from "./published";
+import type { Labelling } from "./labels";
 
 export type Task = "prover" | "verifier";
 
@@ -117,7 +120,8 @@ export interface Run {
   roles: Role[];
   data_sha256: string | null;
   /** Lines of calls.jsonl, and the head of their chain (docs/run-format.md). */
-  seal: string | null;
+  /** Run, seal and summary in one line, which `proverbench verify-run` checks. */
+  quote: string;
   proofs_sha256: string | null;
   use_reference_solution: boolean;
   neutralise: boolean;
@@ -222,47 +226,10 @@ export interface Findings {
   remark: string;
 }
 
-/** A proof to label, and how it was drawn. */
-export type Drawn = [key: string, stratum: string, stratumSize: number, probability: number];
-
-/** The draw of proofs that people label (docs/labels.md). */
-export interface Labelling {
-  /** Number of the run. */
-  run: number;
-  run_id: string;
-  annotator: string | null;
-  /** Whether `proverbench label` keeps the labels; otherwise the page does. */
-  served: boolean;
-  drawn: Drawn[];
-}
-
 /** A value with its interval, as shares. */
 export interface Shown {
   value: number;
   interval: Interval | null;
-}
-
-/** A run of a study, or a calibration of one. */
-export interface StudyCell {
-  policy?: string;
-  judge: string;
-  done: number;
-  wanted: number;
-  metric: string;
-  value: number | null;
-  interval: Shown["interval"];
-  rank: number | null;
-  corrected?: { value?: number; interval?: Shown["interval"]; refused?: string } | null;
-  cost_usd: number | null;
-}
-
-export interface Study {
-  runs: StudyCell[];
-  calibrations: StudyCell[];
-  orders: { first: string; second: string; tau_b: number; policies: number }[];
-  panels: Record<string, { repeats: number; rules: Record<"any" | "majority" | "all", Shown> }>;
-  crossed: Record<string, { accepts: string; rejects: string; proofs: number; of: number }[]>;
-  notes: string[];
 }
 
 export interface Head {
@@ -281,6 +248,8 @@ export interface Head {
   /** Why runs of a benchmark stand on several boards. */
   apart: Partial<Record<Task, string[]>>;
   common: Partial<Record<Task, Common[]>>;
+  /** Published figures of another benchmark. */
+  facts: Facts | null;
   published: { source: string; rows: PublishedRow[]; differences: Record<string, string[]> } | null;
   index: {
     columns: string[];

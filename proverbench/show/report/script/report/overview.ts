@@ -6,7 +6,7 @@ import { details } from "./details";
 import { leaderboards } from "./leaderboard";
 import type { Run } from "./model";
 import { plots } from "./plots";
-import { publishedTable } from "./published";
+import { factsTable, publishedTable } from "./published";
 import { studyView } from "./study";
 import { h, later, number, visible } from "./shell";
 import { chosen, head, roleOf } from "./state";
@@ -24,6 +24,7 @@ export function overview(runName?: string) {
     head.study ? studyView(head.study) : null,
     head.runs.length > 1 ? leaderboards() : null,
     head.published ? publishedTable(head.published) : null,
+    head.facts ? factsTable(head.facts) : null,
     glance(run),
   );
   later(() => whole.append(...[plots(run), details(run)].filter((part) => part !== null)));

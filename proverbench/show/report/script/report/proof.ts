@@ -2,10 +2,10 @@
 import { reasonView } from "./glossary";
 import { calls, judgmentView, openJudgment } from "./judgment";
 import { debounce, drawRows, nameOf, type Reader, reveal, step } from "./list";
-import { kind, MISSING, sign, tally, words } from "./marks";
+import { acceptedBy, kind, MISSING, sign, tally, words } from "./marks";
 import type { Annotation, Chunk, Item, Judged, Marks, Problem, Proof } from "./model";
 import { copyButton, h, number, settle, unseen } from "./shell";
-import { address, head, roleOf } from "./state";
+import { address, cellOf, head, roleOf } from "./state";
 import { prose, rawButton, takeScope } from "./texts";
 import { plural } from "./words";
 
@@ -67,6 +67,7 @@ function proofView(reader: Reader, item: Item, content: Chunk): HTMLElement[] {
     proof.annotation
       ? annotationView(proof.annotation)
       : h("p", { class: "small" }, "No person has annotated this proof."),
+    item.runs.length > 1 ? judgesView(item) : null,
     item.runs.map((marks) =>
       runView(
         item,
@@ -114,6 +115,9 @@ function headingOf(reader: Reader, item: Item) {
   );
 }
 
+const hiddenIn = (what: string, text: string) =>
+  unseen(text) ? h("p", { class: "callout warn" }, hidden(what, unseen(text))) : null;
+
 export function problemSheets(problem: Problem) {
   const { reference, answer, rubric } = problem;
   return [
@@ -122,7 +126,7 @@ export function problemSheets(problem: Problem) {
       { class: "sheet" },
       h("h3", null, "Problem"),
       prose(problem.text),
-      unseen(problem.text) ? h("p", { class: "callout warn" }, hidden("The problem", unseen(problem.text))) : null,
+      hiddenIn("The problem", problem.text),
     ),
     rubric
       ? h(
@@ -130,6 +134,7 @@ export function problemSheets(problem: Problem) {
           { class: "sheet", ontoggle: once(() => settle(60)) },
           h("summary", null, h("h3", null, "Marking scheme")),
           prose(rubric),
+          hiddenIn("The marking scheme", rubric),
         )
       : null,
     reference || answer
@@ -138,6 +143,7 @@ export function problemSheets(problem: Problem) {
           { class: "sheet", ontoggle: once(() => settle(60)) },
           h("summary", null, h("h3", null, "Reference solution")),
           reference ? prose(reference) : null,
+          hiddenIn("The reference solution", reference ?? ""),
           answer ? h("p", { class: "small" }, "Answer: ", prose(answer, "span")) : null,
         )
       : null,
@@ -256,6 +262,42 @@ function annotationView(annotation: Annotation) {
   );
 }
 
+/* Who judged it, beside each other: a row a run, a column a judgment. */
+function judgesView(item: Item) {
+  const most = Math.max(1, ...item.runs.map(([, , marks]) => marks.length));
+  const said = ([run, why, marks, grades]: Marks) =>
+    why || !marks.length
+      ? h("td", { colspan: most }, why === "pending" ? "no proof yet" : "no valid proof")
+      : marks.map((mark, repeat) => h("td", null, markLink(item, run, mark, repeat, grades)));
+  const verdict = (marks: Marks) =>
+    item.task === "prover" ? h("td", null, acceptedBy(marks) ? "accepts" : "does not accept") : null;
+  return h(
+    "table",
+    { class: "beside" },
+    h("caption", null, item.task === "prover" ? "Each run accepts what all of its judgments accept" : "Who judged it"),
+    h(
+      "tbody",
+      null,
+      item.runs.map((marks) =>
+        h(
+          "tr",
+          null,
+          h("th", { scope: "row" }, head.study ? cellOf(marks[0]).judge : head.runs[marks[0]].name),
+          verdict(marks),
+          said(marks),
+        ),
+      ),
+    ),
+  );
+}
+
+function markLink(item: Item, run: number, mark: number, repeat: number, grades: (number | null)[] = []) {
+  const grade = grades[repeat] ?? null;
+  const says = `Judgment ${repeat} ${words(mark, grade)}`;
+  const href = mark === MISSING ? null : address(item, run, repeat);
+  return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark, grade));
+}
+
 export function runView(item: Item, [runNumber, why, marks, grades]: Marks, shown: Judged | undefined) {
   const run = head.runs[runNumber];
   return h(
@@ -278,16 +320,10 @@ export function runView(item: Item, [runNumber, why, marks, grades]: Marks, show
 }
 
 function bigStrip(item: Item, run: number, marks: number[], shown: Judged | undefined, grades: (number | null)[] = []) {
-  const link = (mark: number, repeat: number) => {
-    const grade = grades[repeat] ?? null;
-    const says = `Judgment ${repeat} ${words(mark, grade)}`;
-    const href = mark === MISSING ? null : address(item, run, repeat);
-    return h("a", { class: `mark ${kind(mark)}`, href, title: says, "aria-label": says }, sign(mark, grade));
-  };
   return h(
     "div",
     { class: "big-strip" },
-    marks.map(link),
+    marks.map((mark, repeat) => markLink(item, run, mark, repeat, grades)),
     h("span", { class: "small" }, tally(marks)),
     shown?.neutralised
       ? h(

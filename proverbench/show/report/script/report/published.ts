@@ -4,6 +4,14 @@ import type { Head, PublishedRow, Run } from "./model";
 import { h, percent, table } from "./shell";
 import { head, roleOf } from "./state";
 
+/** A benchmark's published figures, in words. */
+export interface Facts {
+  title: string;
+  what: string;
+  source: string;
+  figures: { who: string; what: string; value: string }[];
+}
+
 type Figure = Exclude<keyof PublishedRow, "model" | "group">;
 type Shown = PublishedRow & { className?: string };
 
@@ -82,6 +90,31 @@ export function publishedTable({ source, rows, differences }: NonNullable<Head["
         })),
       ],
       rows: [...head.runs.map(ownRow), ...rows] as Shown[],
+    }),
+  );
+}
+
+/** Another benchmark's published figures: facts with their source, never beside a run's own in one table. */
+export function factsTable({ title, what, source, figures }: Facts) {
+  return h(
+    "section",
+    { "aria-labelledby": "facts" },
+    h("h2", { id: "facts" }, `Published figures: ${title}`),
+    h(
+      "div",
+      { class: "callout warn", role: "note" },
+      h("b", null, "Facts, not comparable with your runs: "),
+      "other problems, judges and prompts. Nothing here is ranked with them.",
+    ),
+    table({
+      caption: `${what}. Source: ${source}.`,
+      columns: [
+        { key: "who", label: "Who" },
+        { key: "what", label: "Figure" },
+        { key: "value", label: "Value", numeric: true },
+      ],
+      rows: figures,
+      sortable: false,
     }),
   );
 }

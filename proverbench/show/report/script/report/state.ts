@@ -5,8 +5,8 @@ export let head: Head;
 export let items: Item[] = [];
 let byPlace = new Map<string, Item>();
 
-/** What the overview shows: a run, a split, a factor to break scores down by. */
-export const chosen = { run: 0, split: "all", by: null as string | null };
+/** What the overview shows: a run, a split, a factor to break scores down by, a policy that panels judge. */
+export const chosen = { run: 0, split: "all", by: null as string | null, panel: "" };
 
 /** Read the model, at the start and whenever the runs have moved on. */
 export async function readModel() {
@@ -37,5 +37,11 @@ export const address = (item: Item, run = item.runs[0][0], repeat: number | null
 /** What the run of that name says of a proof; every run, where there is no name. */
 export const ofRuns = (item: Item, run: string) =>
   run === "" ? item.runs : item.runs.filter(([number]) => head.runs[number].name === run);
+
+/** Of a study: the policy and the judge of a run; a calibration has no policy. */
+export function cellOf(run: number): { policy?: string; judge: string } {
+  const [policy, judge] = head.runs[run].name.split("--");
+  return judge === undefined ? { judge: policy } : { policy, judge };
+}
 
 export const roleOf = (run: Run, role: string) => run.roles.find((entry) => entry.role === role)?.model ?? "–";

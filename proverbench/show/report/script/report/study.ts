@@ -1,8 +1,11 @@
 /* A study: policies by judges, as judged and corrected, panels of judges, where judges cross, what it cost. */
 import type { Child } from "../shell/elements";
 import { between } from "./intervals";
-import type { Shown, Study, StudyCell } from "./model";
-import { h, percent, table, visible } from "./shell";
+import { listAddress } from "./filters";
+import type { Shown } from "./model";
+import type { Study, StudyCell } from "./study-model";
+import { costChart, panelCurves } from "./study-charts";
+import { h, number, percent, table, visible } from "./shell";
 
 export function studyView(study: Study) {
   const policies = names(study.runs.map((cell) => cell.policy ?? ""));
@@ -50,6 +53,7 @@ export function studyView(study: Study) {
         })
       : null,
     costs(study),
+    h("div", { class: "charts" }, panelCurves(study), costChart(study)),
     sentences(study.notes),
   );
 }
@@ -112,12 +116,15 @@ function crossed(study: Study) {
       { key: "policy", label: "policy" },
       { key: "accepts", label: "accepted by" },
       { key: "rejects", label: "not by" },
-      { key: "proofs", label: "proofs", numeric: true },
+      { key: "proofs", label: "proofs", numeric: true, show: (row) => (row.proofs ? proofsOf(row) : "0") },
       { key: "of", label: "of", numeric: true },
     ],
     rows,
   });
 }
+
+const proofsOf = (row: { policy: string; accepts: string; rejects: string; proofs: number }) =>
+  h("a", { href: listAddress({ of: row.policy, yes: row.accepts, no: row.rejects }) }, number(row.proofs));
 
 function costs(study: Study) {
   const rows = [...study.runs, ...study.calibrations].filter((cell) => cell.cost_usd !== null);

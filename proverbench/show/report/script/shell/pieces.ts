@@ -28,8 +28,10 @@ type Next = (closer: string, from: number) => number;
 /** Cut prose into text and formulas, in one pass.
     A dollar opens a formula only before a non-space, and closes one only after a non-space and not before a digit, so
     that "$5 and $6" stays text. What never closes is text. */
-export function pieces(source: string): Piece[] {
-  const found: Piece[] = [];
+export const pieces = (source: string): Piece[] => [...eachPiece(source)];
+
+/** The same, one at a time. */
+export function* eachPiece(source: string): Generator<Piece> {
   const opener = /\\\\|\\\$|\\\(|\\\[|\$\$?|\\begin\{([A-Za-z]{1,20})\*?\}/g;
   const next = finder(source);
   let from = 0;
@@ -43,14 +45,13 @@ export function pieces(source: string): Piece[] {
       continue;
     }
     const after = end + closer.length;
-    if (start > from) found.push({ text: source.slice(from, start) });
+    if (start > from) yield { text: source.slice(from, start) };
     const whole = source.slice(start, after);
     const formula = environment ? whole : source.slice(inside, end);
-    found.push({ formula, display: open !== "$" && open !== "\\(", source: whole });
+    yield { formula, display: open !== "$" && open !== "\\(", source: whole };
     from = opener.lastIndex = after;
   }
-  if (from < source.length) found.push({ text: source.slice(from) });
-  return found;
+  if (from < source.length) yield { text: source.slice(from) };
 }
 
 /* Where a closer comes next: every closer is searched for once, however many openers there are. */

@@ -2,13 +2,16 @@
    It is read when it comes near the window; a long text comes in sections. */
 import { h } from "./elements";
 import { append, appendInline, canRead, type Fill } from "./markdown";
-import { isText, pieces, type Formula } from "./pieces";
+import { eachPiece, isText, pieces, type Formula } from "./pieces";
 import { EMPTY, type Scope } from "./scope";
-import { typesetLater, whenNear, type Waiting } from "./typesetting";
+import { demand, typesetLater, whenNear, type Waiting } from "./typesetting";
 import { visible } from "./visible";
 
-const LONG = 12_000; // characters of a text that comes in sections
-const SECTION = 3000; // characters of a section, about
+const LONG = 12_000; // weight of a text that comes in sections
+const SECTION = 3000; // weight of a section, at most
+const MARK = 15; // a formula's delimiter weighs as much as so many characters: a formula of one letter is a dozen boxes
+const AHEAD = 2000; // characters beyond a section that are looked at, so that no formula is cut
+const GROUP = 100; // sections that are made in one turn
 
 interface Look {
   tag?: "div" | "span";
@@ -38,9 +41,9 @@ export function text(
   const show = () => {
     node.classList.toggle("as-it-came", asTheyCame);
     node.replaceChildren();
-    if (all.length <= LONG && canRead() && !asTheyCame) fill(node, all, scope);
-    else if (all.length <= LONG) part(node, all, scope);
-    else node.append(...sections(all).map((cut) => part(h("div", { class: "section" }), cut, scope)));
+    if (all.length > LONG || weight(all) > LONG) node.append(...sections(all, scope));
+    else if (canRead() && !asTheyCame) fill(node, all, scope);
+    else part(node, all, scope);
   };
   sources.set(node, show);
   show();
@@ -52,28 +55,79 @@ const MARKED = /[^\p{L}\p{N} .,;:'"()?!]/u; // what may mean more than it is
 /* Until it is near, or can be read, a part is plain text, which a search on the page finds. */
 function part(node: HTMLElement, source: string, scope: Scope): HTMLElement {
   node.append(visible(source));
-  if (!asTheyCame && MARKED.test(source)) whenNear(node, [() => fill(node, source, scope)]);
+  readLater(node, source, scope);
   return node;
 }
 
-/** A long text, cut where a line is empty, else where one ends, else where a word ends, else where it must be. */
-export function sections(source: string): string[] {
-  const found: string[] = [];
-  for (let from = 0; from < source.length;) {
-    const to = from + SECTION >= source.length ? source.length : end(source, from + SECTION / 2, from + SECTION);
-    found.push(source.slice(from, to));
-    from = to;
-  }
-  return found;
+function readLater(node: HTMLElement, source: string, scope: Scope) {
+  if (asTheyCame || !MARKED.test(source)) return;
+  whenNear(node, [{ run: () => fill(node, source, scope), cost: source.length }]);
 }
 
-function end(source: string, least: number, most: number): number {
+// ------------------------------------------------------------ long texts
+
+const DELIMITER = /\$|\\[()[\]]/g;
+const weight = (source: string) => source.length + MARK * (source.match(DELIMITER)?.length ?? 0);
+
+/* A long text in groups of sections: the first at once, the others when the browser is free. What is not near is never
+   laid out, and of its groups only the near ones are watched. */
+function sections(source: string, scope: Scope): HTMLElement[] {
+  const cuts: string[] = [];
+  let from = 0;
+  while (cuts.length < GROUP && from < source.length) {
+    const to = sectionEnd(source, from);
+    cuts.push(source.slice(from, to));
+    from = to;
+  }
+  const parts = cuts.map((cut) => h("div", { class: "section" }, cut));
+  const group = h("div", { class: "sections" }, parts);
+  whenNear(group, [{ run: () => parts.forEach((node, at) => readLater(node, cuts[at], scope)), cost: 0 }]);
+  return from < source.length ? [group, rest(source.slice(from), scope)] : [group];
+}
+
+function rest(source: string, scope: Scope): HTMLElement {
+  const node = h("div", { class: "sections" });
+  const run = () => {
+    if (node.isConnected) node.replaceWith(...sections(source, scope));
+    else wait(); // until it is shown
+  };
+  const wait = () => whenNear(node, [{ run, cost: GROUP * SECTION }]);
+  wait();
+  demand(node);
+  return node;
+}
+
+/* Where a section ends: where a line is empty, else where one ends, else where a word ends, else where it must; in no
+    formula that is shorter than AHEAD. */
+function sectionEnd(source: string, from: number): number {
+  const most = heaviest(source, from);
+  if (most === source.length) return most;
+  // Formulas have no places to cut.
+  const words = pieces(source.slice(from, most)).map((piece) =>
+    isText(piece) ? piece.text : "x".repeat(piece.source.length),
+  );
+  const seen = words.join("");
   for (const mark of ["\n\n", "\n", " "]) {
-    const at = source.lastIndexOf(mark, most - mark.length);
-    if (at >= least) return at + mark.length;
+    const at = seen.lastIndexOf(mark);
+    if (at >= seen.length / 2) return from + at + mark.length;
   }
   const pair = /[\ud800-\udbff]/.test(source[most - 1]);
   return pair ? most - 1 : most;
+}
+
+/* The furthest end of a section by its weight. */
+function heaviest(source: string, from: number): number {
+  let left = SECTION;
+  let at = from;
+  for (const piece of eachPiece(source.slice(from, from + SECTION + AHEAD))) {
+    const words = isText(piece) ? piece.text : piece.source;
+    const cost = weight(words);
+    if (cost > left && isText(piece)) return at + Math.min(Math.max(left, 1), words.length);
+    if (cost > left && at > from) return at;
+    left -= cost;
+    at += words.length;
+  }
+  return at;
 }
 
 // ------------------------------------------------------------ one part

@@ -6,8 +6,10 @@ import type { Formula } from "./pieces";
 import type { Scope } from "./scope";
 
 const GROUP = 8; // formulas that are typeset together
-const PASSES = 2; // a text is read first, then its formulas are typeset
+const PASSES = 3; // the sections of a long text are found, a text is read, its formulas are typeset
 const TURN = 25; // milliseconds of work before the browser is free again
+const TURN_COST = 20_000; // and how much it may make the browser lay out
+const SEEN_COST = 3 * TURN_COST; // the same of what is done at once
 
 /** A formula that waits, and the element that shows it. */
 export interface Waiting {
@@ -16,10 +18,18 @@ export interface Waiting {
   scope: Scope;
 }
 
-type Action = () => void;
+/** What is to be done, and what it costs to lay out: about as much as so many characters of plain text. */
+export interface Action {
+  run: () => void;
+  cost: number;
+}
+
+/* A formula of one letter is a dozen boxes. */
+const costOf = (formula: Formula) => 150 + 15 * formula.source.length;
+
 const groups = new WeakMap<Element, Action[]>(); // an element -> what to do when it comes near the window
 const waiting: Action[] = [];
-let scheduled = false;
+let coming = false; // whether a turn is
 
 const near = new IntersectionObserver(
   (entries) => {
@@ -39,39 +49,59 @@ export function whenNear(node: Element, actions: Action[]) {
 export function typesetLater(formulas: Waiting[]) {
   for (let at = 0; at < formulas.length; at += GROUP) {
     const group = formulas.slice(at, at + GROUP);
-    const actions = group.map(({ span, piece, scope }) => () => {
-      if (span.isConnected && typeof katex !== "undefined") typeset(span, piece, scope);
-    });
+    const actions = group.map(({ span, piece, scope }) => ({
+      run: () => {
+        if (span.isConnected && typeof katex !== "undefined") typeset(span, piece, scope);
+      },
+      cost: costOf(piece),
+    }));
     whenNear(group[0].span, actions);
   }
 }
 
-function demand(node: Element) {
+/** Do what waits for an element, near or not, when the browser is free. */
+export function demand(node: Element) {
   near.unobserve(node);
   node.classList.remove("untypeset");
   waiting.push(...(groups.get(node) ?? []));
   groups.delete(node);
-  if (waiting.length && !scheduled) {
-    scheduled = true;
+  if (waiting.length) {
     document.documentElement.dataset.typeset = "no";
-    parsed.then(() => setTimeout(() => settle(TURN)));
+    parsed.then(turn);
   }
 }
 
-/* Do what is wanted, for at most so many milliseconds; the rest follows when the browser is free. */
-function settle(budget: number) {
-  if (document.readyState === "loading") return; // demand() has seen to it that this is called later
+/* Go on when what was done is painted and the browser is free. */
+function turn() {
+  if (coming || !waiting.length) return;
+  coming = true;
+  requestAnimationFrame(() =>
+    setTimeout(() => {
+      coming = false;
+      settle(TURN, TURN_COST);
+    }),
+  );
+}
+
+/* Do what is wanted, for at most so many milliseconds and at most so much to lay out; the rest follows in turns.
+   Returns what it cost. */
+function settle(budget: number, most = Infinity): number {
+  if (document.readyState === "loading") return 0; // demand() has seen to it that this is called later
   if (waiting.length) {
     load("prose");
     load("math"); // a page without them shows the source
   }
   const deadline = performance.now() + budget;
   let done = 0;
-  while (done < waiting.length && performance.now() < deadline) waiting[done++]();
+  let cost = 0;
+  while (done < waiting.length && cost < most && performance.now() < deadline) {
+    cost += waiting[done].cost;
+    waiting[done++].run();
+  }
   waiting.splice(0, done);
-  scheduled = waiting.length > 0;
-  if (scheduled) setTimeout(() => settle(TURN));
-  document.documentElement.dataset.typeset = scheduled ? "no" : "yes";
+  turn();
+  document.documentElement.dataset.typeset = waiting.length ? "no" : "yes";
+  return cost;
 }
 
 function demandSeen(): boolean {
@@ -87,12 +117,15 @@ function demandSeen(): boolean {
 /** Do at once what can be seen, so that nobody sees it change. */
 export function settleSeen(budget: number) {
   const deadline = performance.now() + budget;
-  for (let pass = 0; pass < PASSES && demandSeen(); pass += 1) settle(deadline - performance.now());
-  settle(deadline - performance.now());
+  let left = SEEN_COST;
+  for (let pass = 0; pass < PASSES && left > 0 && demandSeen(); pass += 1)
+    left -= settle(deadline - performance.now(), left);
+  if (left > 0) settle(deadline - performance.now(), left);
 }
 
 window.addEventListener("beforeprint", () => {
-  for (let untypeset; (untypeset = document.querySelectorAll(".untypeset")).length;) {
+  if (document.readyState === "loading") return;
+  for (let untypeset; (untypeset = document.querySelectorAll(".untypeset")).length || waiting.length;) {
     for (const node of untypeset) demand(node);
     settle(30_000);
   }
