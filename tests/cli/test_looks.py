@@ -86,7 +86,7 @@ def test_the_pages_verdicts_carry_it(grown):
     with open_runs([grown / "once", grown / "twice"]) as report:
         (comparison, *_) = report.head["comparisons"]
         assert "twice is at look 2" in comparison["warnings"][0]
-        plain = compare_runs({run.name: run.arrays.split("all") for run in report._runs}, metrics=["pessimistic"])
+        plain = compare_runs({run.name: run.arrays.split("all") for run in report.runs}, metrics=["pessimistic"])
         (pair,) = (row for row in comparison["pairs"] if row["metric"] == "pessimistic")
         assert pair["interval"]["low"] < plain["pairs"][0]["interval"]["low"]
 
