@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import psutil
@@ -24,6 +24,7 @@ from proverbench.run.manifest import run_id
 from proverbench.run.seal import START, sealed
 
 ROOT = Path(__file__).parents[1]
+_Item = TypeVar("_Item")
 SHARED = ROOT.parent / "shared"
 """Real data and vectors, where they are at hand; tests that need them skip where they are not."""
 
@@ -123,6 +124,13 @@ class Gate:
 
     def open(self) -> None:
         self.is_open = True
+
+
+def every(those: Iterable[_Item]) -> list[_Item]:
+    """All of them, to be looked at in turn; that there are none fails the test, which would have shown nothing."""
+    found = list(those)
+    assert found, "there is nothing to look at"
+    return found
 
 
 def grows_too_fast(once: Callable[[], object], twice: Callable[[], object]) -> bool:

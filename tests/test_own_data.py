@@ -8,6 +8,7 @@ import pytest
 
 from proverbench.inputs.data import load_problems, load_proofs
 from proverbench.records import Problem, Proof
+from tests.support import every
 
 DATA = Path(__file__).parents[1] / "data"
 SUBJECTS = {
@@ -69,7 +70,7 @@ def test_enough_proofs_of_every_problem(problems: list[Problem], proofs: list[Pr
 
 def test_proofs_repeat_their_problem_exactly(problems: list[Problem], proofs: list[Proof]) -> None:
     known = {problem.problem_id: problem for problem in problems}
-    for proof in proofs:
+    for proof in every(proofs):
         shared = {name: getattr(proof, name) for name in Problem.__struct_fields__}
         assert Problem(**shared) == known[proof.problem_id], proof.proof_id
 
@@ -96,7 +97,7 @@ def test_some_proof_has_a_recoverable_error_after_its_fatal_one(proofs: list[Pro
 
 
 def test_comments_name_every_error(proofs: list[Proof]) -> None:
-    for proof in proofs:
+    for proof in every(proofs):
         annotation = proof.annotation
         assert annotation.reviewer_comment.startswith("Correct.") == proof.is_correct, proof.proof_id
         assert bool(annotation.first_error_reason) != proof.is_correct, proof.proof_id
@@ -112,8 +113,8 @@ def test_letter_of_a_proof_does_not_give_its_label_away(proofs: list[Proof]) -> 
 
 def test_formulas_are_closed(proofs: list[Proof]) -> None:
     """Unbalanced dollars or braces, or a control character from a lost backslash, would spoil the report's formulas."""
-    for proof in proofs:
-        for text in texts(proof):
+    for proof in every(proofs):
+        for text in every(texts(proof)):
             assert text.count("$") % 2 == 0, (proof.proof_id, text)
             assert text.count("{") == text.count("}"), (proof.proof_id, text)
             assert not re.search(r"[\x00-\x1f\x7f]", text), (proof.proof_id, text)

@@ -8,7 +8,7 @@ import pytest
 from proverbench.rehearse import Profile
 from proverbench.rehearse.plays import Play, answer, failure
 from proverbench.rehearse.profile import Latency
-from tests.support import problem_rows, proof_rows, write_config, write_rows
+from tests.support import every, problem_rows, proof_rows, write_config, write_rows
 
 GOOD = "<assessment>ok</assessment><errors></errors><first_error_step>-1</first_error_step>"
 
@@ -136,6 +136,6 @@ def test_both_ends_are_marked_for_anthropic(verify, command, tmp_path, server):
     (tmp_path / "config.toml").write_text(text + "generation = { max_tokens = 100 }\n")
     options = ("--verifier-repeats", "2", "--output", "r")
     assert command("verify", "--data", "proofs.jsonl", "--config", "config.toml", *options).code == 0
-    for received in server.log:
+    for received in every(server.log):
         blocks = received.json["messages"][0]["content"]
         assert [("cache_control" in block) for block in blocks] == [True, True]

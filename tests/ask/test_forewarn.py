@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.support import ROOT, problem_rows, proof_rows, write_rows
+from tests.support import ROOT, every, problem_rows, proof_rows, write_rows
 
 CONFIG = """
 [endpoint.e]
@@ -50,7 +50,7 @@ def test_nothing_to_warn_of(dry_run):
 )
 def test_misspelt_parameters(dry_run, generation, words):
     (warning,) = dry_run("verify", verifier=generation)
-    assert all(word in warning for word in words)
+    assert all(word in warning for word in every(words))
 
 
 @pytest.mark.parametrize("generation", ["top_k = 20", "ignore_eos = true", "best_of = 3", "extra_body = { foo = 1 }"])

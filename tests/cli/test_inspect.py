@@ -11,7 +11,7 @@ from proverbench.cli import pages
 from proverbench.cli.pages import cells
 from proverbench.rehearse import GeneratedReplies, ModelReply, Play, Profile
 from proverbench.run.folder import RunFolder
-from tests.support import HUNG_S, SHARED, Gate, problem_rows, proof_rows, wait_for, write_config, write_rows
+from tests.support import HUNG_S, SHARED, Gate, every, problem_rows, proof_rows, wait_for, write_config, write_rows
 
 RUN = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--output", "r")
 PUBLISHED = SHARED / "data" / "published-run"
@@ -73,7 +73,7 @@ class TestOverview:
         assert fits(ended.out)
         first = "pessimistic" if kind == "prover" else "rough_bal_f1"
         assert ended.out.index(first) < ended.out.index("invalid") < ended.out.index("judgments: ")
-        for record in records(folder):
+        for record in every(records(folder)):
             assert record.get("proof_id") or f"{record['problem_id']}/{record['sample_index']}" in ended.out
 
     def test_a_note_is_one_line_where_another_command_reads(self, command, prover):
@@ -221,10 +221,10 @@ class TestProof:
         assert "p2/1" in told
 
     def test_every_judgment_is_beside_the_proof_and_the_wrong_step_is_marked(self, command, terminal, verifier):
-        for number, record in enumerate(records(verifier)):
+        for number, record in every(enumerate(records(verifier))):
             told = command("inspect", verifier, str(number)).out
             assert fits(told)
-            for judgment in record["judgments"]:
+            for judgment in every(record["judgments"]):
                 assert f"Judgment {judgment['repeat']}: " in told
                 if judgment["valid"] and judgment["first_error_step"] >= 0:
                     wanted = f"Step {judgment['first_error_step']}  ✗"

@@ -10,7 +10,7 @@ from proverbench.run.looks import looks_of
 from proverbench.run.session import Session
 from proverbench.run.sources import Sources
 from proverbench.show.report.build import open_runs
-from tests.support import problem_rows, write_calls, write_config, write_rows
+from tests.support import every, problem_rows, write_calls, write_config, write_rows
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_going_on_with_what_was_never_complete_is_no_second_look(command, grown)
     judged = [line for line in map(json.loads, lines) if line.get("role") == "verifier"]
     write_calls(grown / "once", [json.loads(line) for line in lines if json.loads(line) != judged[-1]])
     assert command("run", "--resume", "once", "--samples", "3").code == 0
-    assert all("grown_from" not in line for line in starts(grown / "once"))
+    assert all("grown_from" not in line for line in every(starts(grown / "once")))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_the_pages_verdicts_carry_it(grown):
     with open_runs([grown / "once", grown / "twice"]) as report:
         (comparison, *_) = report.head["comparisons"]
         assert "twice is at look 2" in comparison["warnings"][0]
-        plain = compare_runs({run.name: run.arrays.split("all") for run in report._runs}, metrics=["pessimistic"])
+        plain = compare_runs({run.name: run.arrays.split("all") for run in report.runs}, metrics=["pessimistic"])
         (pair,) = (row for row in comparison["pairs"] if row["metric"] == "pessimistic")
         assert pair["interval"]["low"] < plain["pairs"][0]["interval"]["low"]
 

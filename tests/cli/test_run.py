@@ -10,7 +10,7 @@ from proverbench.rehearse import GeneratedReplies, Profile
 from proverbench.rehearse.plays import no_credit
 from proverbench.rehearse.profile import Latency
 from proverbench.run.folder import RunFolder
-from tests.support import SHARED, problem_rows, proof_rows, run_process, write_config, write_rows
+from tests.support import SHARED, every, problem_rows, proof_rows, run_process, write_config, write_rows
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ class TestVerifier:
 
     def test_ground_truth_reaches_the_meta_verifier_alone(self, command, inputs, server):
         command(*VERIFIER, "--meta", "--output", "r")
-        for received in server.log:
+        for received in every(server.log):
             body = received.json
             text = body["messages"][0]["content"]
             assert ("Comment " in text) == (body["model"] == "m-meta")
@@ -494,7 +494,7 @@ class TestBadInput:
         assert ended.code == 2
         assert "Traceback" not in ended.err
         assert len(ended.err.strip().splitlines()) <= 4
-        for text in named:
+        for text in every(named):
             assert text in ended.err
         assert server.stats()["requests"] == 0
         assert sorted(str(path) for path in inputs.rglob("*")) == before

@@ -12,7 +12,7 @@ from proverbench.run.study import cells_of
 from tests.ask.test_study import derived, study_file
 from tests.cli.test_label import labelling
 from tests.people.test_serve import RIGHT, ask
-from tests.support import ROOT, problem_rows, proof_rows, run_process, write_rows
+from tests.support import ROOT, every, problem_rows, proof_rows, run_process, write_rows
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_compare_compares_the_policies_under_each_judge(here):
 
 def test_correct_and_analyse(here):
     rows = json.loads(here("correct", STUDY, "--json").out)["runs"]
-    assert all(row["corrected"] is not None for row in rows)
+    assert all(row["corrected"] is not None for row in every(rows))
     found = json.loads(here("analyse", STUDY, "--json").out)
     assert sorted(sorted(panel["runs"]) for panel in found["panels"]) == [
         ["alpha--mild", "alpha--strict"],

@@ -31,7 +31,7 @@ from proverbench.rehearse.plays import (
     wrong_key,
 )
 from tests.endpoints.conftest import KEY, ask, request
-from tests.support import Gate, until
+from tests.support import Gate, every, until
 
 PROTOCOLS = pytest.mark.parametrize("protocol", ["chat", "responses", "messages"])
 OF_BOTH = pytest.mark.parametrize("protocol", ["chat", "messages"])
@@ -293,7 +293,7 @@ class TestConnections:  # row 8
         bench.server.script = lambda got: Play(ending="reset") if got.index % 3 == 0 else None
         caller = bench.caller(max_retries=20)
         outcomes = await asyncio.gather(*(ask(caller, f"prompt {n}") for n in range(40)))
-        assert all(isinstance(outcome, Answered) for outcome in outcomes)
+        assert all(isinstance(outcome, Answered) for outcome in every(outcomes))
         assert caller.state.in_flight == 0
 
     async def test_nobody_listens(self, bench):

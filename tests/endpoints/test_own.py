@@ -9,7 +9,7 @@ import pytest
 
 from proverbench import ConfigError, EndpointError, Reply, RunMismatchError, load_problems, run_prover, run_verifier
 from proverbench.errors import CallFailedError
-from tests.support import ROOT, problem_rows, proof_rows, run_process, write_config, write_rows
+from tests.support import ROOT, every, problem_rows, proof_rows, run_process, write_config, write_rows
 
 VERDICT = "<assessment>Read.</assessment><errors></errors><first_error_step>-1</first_error_step>"
 
@@ -61,7 +61,7 @@ async def test_roles_that_share_an_object_share_its_limits(problems):
     own = Own()
     own.concurrency = 2
     records = [r async for r in run_prover(problems, endpoints={"policy": own, "verifier": own}, verifier_repeats=2)]
-    assert all(record.complete for record in records)
+    assert all(record.complete for record in every(records))
     assert own.asked == 4 + 8
 
 

@@ -16,7 +16,7 @@ from proverbench.inputs.data import load_problems, load_proofs
 from proverbench.inputs.rows import derive_problem_id, derive_proof_id
 from proverbench.records import Annotation
 from proverbench.selection import parse_shard, shard_of, splits
-from tests.support import grows_too_fast
+from tests.support import every, grows_too_fast
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 
@@ -385,7 +385,7 @@ def test_select_takes_domain_then_limit_then_shard(tmp_path: Path) -> None:
 def test_a_shard_is_the_problems_own(tmp_path: Path) -> None:
     rows = [proof_row(proof_id=f"v{i}", problem_id=f"p{i % 5}", problem=f"t{i % 5}") for i in range(30)]
     data = load_proofs(write(tmp_path / "d.jsonl", *rows))
-    for part in (data.select(shard=f"{i}/4") for i in (1, 2, 3, 4)):
+    for part in every(data.select(shard=f"{i}/4") for i in (1, 2, 3, 4)):
         ids = {row.problem_id for row in part}
         assert len(part) == 6 * len(ids)
     assert shard_of("p1", 4) == int.from_bytes(hashlib.sha256(b"p1").digest()[:8], "big") % 4 + 1

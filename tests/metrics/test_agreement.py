@@ -26,6 +26,7 @@ from proverbench.metrics.array_building import arrays_of
 from proverbench.metrics.arrays import INVALID, JudgmentArrays
 from proverbench.metrics.coefficients import cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha, raw_agreement
 from tests.metrics.made_up import few_examples, prover_record, verifier_arrays, verifier_record
+from tests.support import every
 
 
 def agrees(one: int, other: int, view: str) -> bool:
@@ -196,7 +197,7 @@ def test_full_agreement_still_has_an_interval() -> None:
 
 
 def test_one_repeat_has_nothing_to_agree_with() -> None:
-    for row in repeat_agreement(verifier_arrays(1, 5, repeats=1)):
+    for row in every(repeat_agreement(verifier_arrays(1, 5, repeats=1))):
         assert row["value"] is None
         assert row["reason"]
 

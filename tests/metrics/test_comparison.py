@@ -23,6 +23,7 @@ from tests.metrics.made_up import (
     verifier_arrays,
     verifier_record,
 )
+from tests.support import every
 
 
 def single(values: list[float]) -> RateTable:
@@ -63,7 +64,7 @@ def test_the_interval_at_the_steps_level_agrees_with_the_verdict(rows: list[tupl
     names = ("a", "b", "c")
     parts = {name: single(list(table[:, k])).summary() for k, name in enumerate(names)}
     values = {name: float(table[:, k].mean()) for k, name in enumerate(names)}
-    for row in judge_pairs("x", values, parts, itself):
+    for row in every(judge_pairs("x", values, parts, itself)):
         low, high = row["step_interval"]["low"], row["step_interval"]["high"]
         if abs(row["p"] - (1 - row["step_interval"]["level"])) > 1e-5:
             assert (low > 0 or high < 0) == row["shown"]
@@ -157,7 +158,7 @@ def test_swapping_runs_swaps_signs(seed: int) -> None:
     runs = {"a": prover_arrays(seed, 6), "b": prover_arrays(seed + 1, 6)}
     one = compare_runs(runs)
     other = compare_runs(dict(reversed(runs.items())))
-    for row, mirrored in zip(one["pairs"], other["pairs"], strict=True):
+    for row, mirrored in every(zip(one["pairs"], other["pairs"], strict=True)):
         assert row["difference"] == -mirrored["difference"]
         assert row["p"] == pytest.approx(mirrored["p"], rel=1e-3)
         assert (row["interval"]["low"], row["interval"]["high"]) == pytest.approx(

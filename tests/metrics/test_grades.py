@@ -17,6 +17,7 @@ from proverbench.metrics.registry import every_metric
 from proverbench.metrics.scores import score_prover, score_verifier, scores
 from proverbench.metrics.uncertainty import split_uncertainty
 from proverbench.records import Annotation, Judgment, ProofRecord
+from tests.support import every
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data/vectors/protocols.json").read_text("utf-8"))["metrics"]
 GRADED = [vector for vector in VECTORS if vector["verdict"] == "grade"]
@@ -59,9 +60,9 @@ def grade_scores(vector: dict) -> dict:
 @pytest.mark.parametrize("vector", [pytest.param(vector, id=vector["name"]) for vector in GRADED])
 def test_vectors(vector: dict) -> None:
     found = grade_scores(vector)
-    for name, value in vector["expected"].items():
+    for name, value in every(vector["expected"].items()):
         assert found[name] == (value if value is None else pytest.approx(value, abs=1e-9)), name
-    for name, fraction in vector["expected_exact"].items():
+    for name, fraction in every(vector["expected_exact"].items()):
         assert found[name] == pytest.approx(float(Fraction(fraction)), abs=1e-12), name
 
 
@@ -79,7 +80,7 @@ def test_process_vectors(vector: dict) -> None:
         for record in vector["records"]
     ]
     found = score_verifier(records, repeats=vector["repeats"], paragraphs=True)
-    for name, value in vector["expected"].items():
+    for name, value in every(vector["expected"].items()):
         assert found[name] == (value if value is None else pytest.approx(value, abs=1e-9)), name
 
 

@@ -15,6 +15,7 @@ from proverbench.metrics.registry import metrics_of
 from proverbench.metrics.scores import score_prover, score_verifier
 from proverbench.records import LEVEL_SCORES, Judgment, MetaJudgment, ProofRecord
 from tests.metrics.made_up import few_examples
+from tests.support import every
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data/vectors/judge_metrics.json").read_text())["vectors"]
 
@@ -42,13 +43,13 @@ def score(vector: dict[str, Any], split: str) -> dict[str, Any] | None:
 
 @pytest.mark.parametrize("vector", VECTORS, ids=[vector["name"] for vector in VECTORS])
 def test_vectors(vector: dict[str, Any]) -> None:
-    for split, expected in vector["expected_exact"].items():
+    for split, expected in every(vector["expected_exact"].items()):
         got = score(vector, split)
         if expected is None:
             assert got is None
             continue
         assert got is not None
-        for name, fraction in expected.items():
+        for name, fraction in every(expected.items()):
             if fraction is None:
                 assert got[name] is None, name
             else:
@@ -204,7 +205,7 @@ def test_prover_invariances(case: tuple[list[ProofRecord], int, int], shuffle: r
     shuffled = records.copy()
     shuffle.shuffle(shuffled)
     assert score_prover(shuffled, samples=samples, repeats=repeats) == first
-    for place, record in enumerate(records):
+    for place, record in every(enumerate(records)):
         fewer = without_one_invalid(record)
         if fewer is not None:
             changed = [*records[:place], fewer, *records[place + 1 :]]
@@ -222,7 +223,7 @@ def test_verifier_invariances(case: tuple[list[ProofRecord], int], shuffle: rand
     shuffled = records.copy()
     shuffle.shuffle(shuffled)
     assert score_verifier(shuffled, repeats=repeats, meta=True) == first
-    for place, record in enumerate(records):
+    for place, record in every(enumerate(records)):
         fewer = without_one_invalid(record)
         if fewer is not None:
             changed = [*records[:place], fewer, *records[place + 1 :]]

@@ -24,7 +24,7 @@ from proverbench.rehearse.plays import (
     web_page,
     wrong_key,
 )
-from tests.support import Gate, until
+from tests.support import Gate, every, until
 
 _PROMPT = [{"role": "user", "content": "Write <step> elements."}]
 
@@ -222,7 +222,7 @@ class TestFaults:
     async def test_stream_that_just_ends(self, server, client):
         server.script = [Play(ending="stream_ends")]
         chunks = [chunk async for chunk in await _ask(client, stream=True)]
-        assert all(chunk.choices[0].finish_reason is None for chunk in chunks)
+        assert all(chunk.choices[0].finish_reason is None for chunk in every(chunks))
         assert not server.ledger.answers
 
     async def test_stream_that_is_cut(self, server, client):

@@ -19,7 +19,7 @@ from proverbench.retrieval.systems.bm25 import Bm25System
 from proverbench.retrieval.systems.dense import DenseSystem
 from proverbench.retrieval.systems.runfile import RunFileSystem
 from tests.retrieval.support import HashEmbedder, lists_of
-from tests.support import SHARED
+from tests.support import SHARED, every
 
 
 def premise(name: str, line: int) -> dict[str, Any]:
@@ -106,7 +106,7 @@ async def test_systems_search_what_the_theorem_can_use(tmp_path: Path) -> None:
     assert set(found[two.id]) == reach, "dense search ranks all that is accessible"
     whole = prepared(tmp_path, LIBRARY, theorems, pool="all")
     everything = await lists_of(DenseSystem("d", HashEmbedder(), context), whole.queries, 100)
-    for query in data.queries:
+    for query in every(data.queries):
         allowed = context.allowed(query)
         assert allowed is not None
         kept = [row for row in everything[query.id] if allowed[data.corpus.number_of[row]]]

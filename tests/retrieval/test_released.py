@@ -21,7 +21,7 @@ from proverbench.retrieval.strings import load_strings
 from proverbench.retrieval.subsets import load_missing, load_subset
 from proverbench.retrieval.systems.imported import ImportedVectors
 from tests.retrieval.support import make_context, make_query
-from tests.support import SHARED
+from tests.support import SHARED, every
 
 pytestmark = pytest.mark.shared
 RELEASED = SHARED / "data/retrieval/released-shapes"
@@ -92,7 +92,7 @@ def test_covered_has_three_definitions(tmp_path: Path) -> None:
         for i, query in enumerate(gold)
     }
     scores = scores_of(gold, positions, k_max=200, service_cap=None)
-    for i, query in enumerate(asked):
+    for i, query in every(enumerate(asked)):
         assert positions[str(i)].positions == query["expected"]["positions"]
         for k in (5, 10, 20, 30, 50):
             found = {name: values[i, k - 1] for name, values in scores.curves.items() if name in query["expected"]["5"]}
@@ -158,7 +158,7 @@ def test_the_renderer_gives_the_released_bytes(tmp_path: Path) -> None:
     render = renderer_of("lsv2-compat", load_strings(RELEASED / "strings.json")).render
     examples = json.loads((RELEASED / "renderer_examples.json").read_text(encoding="utf-8"))
     wanted = case("R04")["expected"]
-    for example in examples:
+    for example in every(examples):
         # A record without a name cannot be a row of a corpus; its text is that of a document without one.
         row = {"id": "x", **example["record"]}
         (document,) = load_corpus(written(tmp_path / "c.jsonl", json.dumps(row) + "\n")).documents

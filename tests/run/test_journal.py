@@ -122,6 +122,10 @@ class TestTexts:
         assert exact_text(CallLine(role="policy", id="p", text=stored, text_b64=exact)) == text
         assert (exact is None) == (stored == text)
 
+    def test_each_lone_surrogate_is_one_replacement_character(self):
+        assert storable("a\ud800b\udfff\ud83dc")[0] == "a\ufffdb\ufffd\ufffdc"
+        assert storable("\U0001f600 astral") == ("\U0001f600 astral", None)
+
     def test_every_reader_takes_the_file(self, tmp_path):
         written(tmp_path, *(call(n, text) for n, text in enumerate(self.HOSTILE)))
         path = tmp_path / CALLS
@@ -293,6 +297,9 @@ class TestLedger:
         with CallsReader(tmp_path / CALLS) as reader:
             ledger = reader.ledger(plan())
             assert ledger.offset("policy", 0) is not None
+            assert ledger.is_closed("policy", 1)
+            written(tmp_path, SessionLine(event="stop", at=""))
+            reader.update(ledger)
             assert ledger.is_closed("policy", 1)
             written(tmp_path, SessionLine(event="start", at=""))
             reader.update(ledger)

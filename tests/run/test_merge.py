@@ -12,7 +12,7 @@ from proverbench.rehearse import GeneratedReplies, Profile
 from proverbench.run.lock import RunLock
 from proverbench.run.merge import Shards
 from proverbench.selection import shard_of
-from tests.support import problem_rows, proof_rows, write_config, write_rows
+from tests.support import every, problem_rows, proof_rows, write_config, write_rows
 
 PROVER = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--samples", "2", "--verifier-repeats", "2")
 VERIFIER = ("verify", "--data", "proofs.jsonl", "--config", "config.toml", "--meta", "--verifier-repeats", "2")
@@ -102,7 +102,7 @@ class TestEqualsTheUnsplitRun:
         assert incomplete.err.rstrip().endswith("proverbench run --resume incomplete")
         server.profile = Profile()
         assert command("run", "--resume", "incomplete").code == 0
-        for name in names:
+        for name in every(names):
             growth = ("--limit", "9", "--data", "problems.jsonl", "--verifier-repeats", "3")
             assert command("run", "--resume", name, *growth).code == 0
         command("merge", *names, "--output", "merged")

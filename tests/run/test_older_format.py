@@ -11,7 +11,7 @@ from proverbench import load_problems, run_prover
 from proverbench.rehearse import GeneratedReplies
 from proverbench.rehearse.plays import ModelReply
 from proverbench.run.folder import RunFolder
-from tests.support import problem_rows, write_config, write_rows
+from tests.support import every, problem_rows, write_config, write_rows
 
 RUN = ("run", "--data", "problems.jsonl", "--config", "config.toml", "--samples", "2", "--verifier-repeats", "2")
 
@@ -71,7 +71,7 @@ def test_it_is_scored_as_it_was_and_says_so(command, older):
 def test_growing_asks_by_its_rule(command, older):
     assert command("run", "--resume", older, "--verifier-repeats", "3").code == 0
     prompts = prompts_of(older)
-    for key, prompt in prompts.items():
+    for key, prompt in every(prompts.items()):
         role, item, sample, repeat = key.split("/")
         if role == "verifier" and repeat == "2":
             assert prompt == prompts[f"{role}/{item}/{sample}/0"]
@@ -85,7 +85,7 @@ def test_python_continues_it_by_its_rule(command, older, server):
         return [record async for record in run_prover(problems, Path("config.toml"), **wanted)]
 
     records = asyncio.run(grown())
-    assert all(step.startswith("\n  ") for record in records for step in record.steps)
+    assert all(step.startswith("\n  ") for record in every(records) for step in record.steps)
     assert json.loads((older / "manifest.json").read_bytes())["format_version"] == 1
     prompts_of(older)
 

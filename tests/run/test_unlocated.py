@@ -11,7 +11,7 @@ from proverbench.inputs.data import load_proofs
 from proverbench.people.labels import read_labels
 from proverbench.protocols.prompts import NOT_LOCATED, Template, render_meta
 from proverbench.records import Annotation, Judgment, ProofRecord, Verdict
-from tests.support import proof_rows, write_config, write_rows
+from tests.support import every, proof_rows, write_config, write_rows
 
 
 def whole(row: dict, verdict: str) -> dict:
@@ -153,7 +153,7 @@ def test_everything_that_looks_into_such_a_run_works(command, run):
     run("r", 12, 3, "--meta")
     commands = """analyse r/report r/report r --format md/export r --to csv/export r --to latex/data show r.jsonl
         /data show r.jsonl 5/data validate r.jsonl/inspect r/inspect r 5"""
-    for words in (line.split() for line in commands.split("/")):
+    for words in every(line.split() for line in commands.split("/")):
         ended = command(*words)
         assert (ended.code, "Traceback" in ended.err) == (0, False), (words, ended.err)
 

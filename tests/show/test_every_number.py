@@ -21,7 +21,7 @@ from proverbench.cli import main
 from proverbench.rehearse import GeneratedReplies, RehearseServer
 from proverbench.show.report.build import open_runs
 from proverbench.show.report.index import ACCEPTS, INVALID_FROM
-from tests.support import problem_rows, proof_rows, write_calls, write_config, write_rows
+from tests.support import every, problem_rows, proof_rows, write_calls, write_config, write_rows
 
 SPLITS = ("all", "ugd", "qe")
 LEVELS = {"EXACT_MATCH": 4, "BASIC_MATCH": 3, "POOR_MATCH": 2, "WRONG_POLARITY": 0}
@@ -281,7 +281,7 @@ class TestCounts:
 
     def test_proofs(self, runs, name):
         proofs = load(runs / name).proofs.set_index("key")
-        for record in records_of(runs / name):
+        for record in every(records_of(runs / name)):
             row = proofs.loc[key_of(record)]
             judgments = record["judgments"]
             accepts = sum(j["valid"] and j["first_error_step"] == -1 for j in judgments)

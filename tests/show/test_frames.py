@@ -11,7 +11,7 @@ from proverbench.metrics.metric import harmonic_mean, mean
 from proverbench.metrics.registry import metrics_of
 from proverbench.rehearse import GeneratedReplies, RehearseServer
 from proverbench.show import frames
-from tests.support import problem_rows, proof_rows, write_calls, write_config, write_rows
+from tests.support import every, problem_rows, proof_rows, write_calls, write_config, write_rows
 
 
 @pytest.fixture
@@ -106,8 +106,8 @@ def test_a_score_carries_what_defends_it(lossy):
     for name in ("p", "v"):
         run = proverbench.load(lossy / name)
         scores = run.scores.set_index(["split", "metric"])
-        for split, part in run.summary.splits.items():
-            for metric, value in part.metrics.items():
+        for split, part in every(run.summary.splits.items()):
+            for metric, value in every(part.metrics.items()):
                 row = scores.loc[(split, metric)]
                 if isinstance(value, int):
                     assert (row["count"], row["value"] is pd.NA) == (value, True)
