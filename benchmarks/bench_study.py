@@ -1,4 +1,4 @@
-"""A study of full size: its matrix and its page, and how soon the page is open beside that of a single run of it.
+"""Studies: how near the whole matrix comes to an ideal scheduler; the page of one of full size beside a single run's.
 
 Run it with ``python -m benchmarks.bench_study [POLICIES [JUDGES [PROBLEMS [SAMPLES [REPEATS]]]]]``; full size is
 8 4 245 4 8: 251,000 judgments. It needs an installed Chromium. Everything is written as if it had been asked; nothing
@@ -15,11 +15,14 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.bench_report import Looked, look
-from benchmarks.measure import Usage, python, require, run, scratch
+from benchmarks.measure import Usage, mock, python, require, run, scratch
+from benchmarks.mock import dealt
+from benchmarks.schedule import ideal_makespan
 from benchmarks.tool import Work, write_problems
 from proverbench.ask.study_plan import PlannedRun, plan_study
 from proverbench.inputs.study import load_study
 from proverbench.records import CallLine, Role
+from proverbench.rehearse.profile import Latency
 from proverbench.rehearse.replies import GeneratedReplies
 from proverbench.rehearse.wire import Ask
 from proverbench.run.session import Session
@@ -88,6 +91,28 @@ def measure(work: Work, policies: int, judges: int, *, rounds: int) -> Measured:
             look(first, rounds=rounds, uses=False),
             look(folder / "one.html", rounds=rounds, uses=False),
         )
+
+
+def makespan(spec: str, work: Work, policies: int, judges: int, *, in_flight: int) -> float:
+    """Seconds of a whole study at the mock, from its first call to its last answer, to those of an ideal scheduler.
+
+    To the ideal a study is a run: each problem has the samples of all policies, each proof the judgments of all judges.
+
+    Raises:
+        SystemExit: If more were in flight than the endpoint's limit, over all runs of the study.
+    """
+    whole = Work(work.problems, policies * work.samples, judges * work.repeats)
+    ideal = ideal_makespan(whole, dealt(Latency.parse(spec)), in_flight=in_flight)
+    with scratch() as folder, mock("--latency", spec) as server:
+        write_problems(folder / "data.jsonl", work)
+        file = folder / "study.toml"
+        text = study_toml(folder / "data.jsonl", work, policies, judges, server.origin, concurrency=in_flight)
+        file.write_text(text, encoding="utf-8")
+        require(run(python("-m", "proverbench", "study", str(file), "--output", str(folder / "study"))))
+        stats = server.stats()
+    if stats["max_in_flight"] > in_flight:
+        raise SystemExit(f"{stats['max_in_flight']} were in flight, more than the {in_flight} configured")
+    return float(stats["last_at"] - stats["first_at"]) / ideal
 
 
 def write_study(folder: Path, work: Work, policies: int, judges: int) -> Path:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benchmarks import bench_report, bench_seal, cache_grid, tool
+from benchmarks import bench_report, bench_seal, bench_study, cache_grid, tool
 from benchmarks import cache_first as bench_cache_first
 from benchmarks.coverage import main as grid_of_coverage
 from benchmarks.measure import Mock, Results, Usage, cores, mock, python, require, run, scratch
@@ -297,6 +297,27 @@ def report(results: Results, options: Options) -> None:
     results.add("report", "a proof walked to", found.walk, "ms", "under 100")
 
 
+def study(results: Results, options: Options) -> None:
+    """A whole study against the ideal scheduler; the page of one of full size, beside that of one of its runs."""
+    policies, judges, work, in_flight = (2, 2, Work(6, 1, 2), 16) if options.quick else (3, 2, Work(60, 2, 4), 64)
+    for spec in ("fixed:1", "lognormal:1,0.6"):
+        what = f"{policies} × {judges} × {work.problems} × {work.samples} × {work.repeats}, {spec}"
+        found = bench_study.makespan(spec, work, policies, judges, in_flight=in_flight)
+        results.add("study", f"{what}, {in_flight} in flight: makespan / ideal", [found], "×", "at most 1.10")
+    if bench_report.find_chromium() is None:
+        results.add("study", "page left out: no chromium is installed", [float("nan")], "")
+        return
+    size = (2, 2, Work(10, 2, 2)) if options.quick else (bench_study.POLICIES, bench_study.JUDGES, bench_study.FULL)
+    page = bench_study.measure(size[2], size[0], size[1], rounds=options.rounds)
+    for name, usage in (("inspect", page.matrix), ("report", page.made)):
+        results.add("study", f"{name}: CPU", [usage.cpu_s], "s")
+        results.add("study", f"{name}: peak", [usage.peak_mb], "MB")
+    results.add("study", "page: the file that is opened", [page.first_mb], "MB")
+    results.add("study", "page: all files", [page.all_mb], "MB")
+    results.add("study", "page stands", page.study.stands, "ms")
+    results.add("study", "page of one run stands", page.single.stands, "ms")
+
+
 def cluster(results: Results, options: Options) -> None:
     """A run of full size in one process, then on Ray with a worker killed half way: makespans, calls asked twice."""
     work, in_flight = (Work(20, 2, 4), 40) if options.quick else (Work(245, 4, 8), 500)
@@ -380,6 +401,7 @@ SUITES: dict[str, Callable[[Results, Options], None]] = {
     "offline": offline,
     "seal": seal,
     "report": report,
+    "study": study,
     "cluster": cluster,
     "cache_first": cache_first,
     "coverage": coverage,
