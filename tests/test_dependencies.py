@@ -22,6 +22,8 @@ def _name(requirement: str) -> str:
 
 def _imports() -> Iterator[str]:
     for path in (ROOT / "proverbench").rglob("*.py"):
+        if "node_modules" in path.parts:  # what `make page` leaves there
+            continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 yield from (alias.name.partition(".")[0] for alias in node.names)
