@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from proverbench.cli.common import HandlesErrors
+from proverbench.cli.published import published_option
 
 
 @click.command(cls=HandlesErrors, name="report", context_settings={"help_option_names": ["-h", "--help"]})
@@ -29,13 +30,7 @@ from proverbench.cli.common import HandlesErrors
     metavar="N",
     help="Draw N of a ProverBench run's proofs, which whoever has the page can label in it (docs/labels.md).",
 )
-@click.option(
-    "--published",
-    metavar="[NAME]",
-    is_flag=False,
-    flag_value="advancedmathbench",
-    help="Show published figures beside the runs: Table 1, or those of another benchmark (docs/report.md).",
-)
+@published_option
 def command(**given: Any) -> int:
     """One page of one or more RUNS that works offline: scores, plots, every proof and judgment.
 

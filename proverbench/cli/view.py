@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from proverbench.cli.common import HandlesErrors
+from proverbench.cli.published import published_option
 
 
 @click.command(cls=HandlesErrors, name="view", context_settings={"help_option_names": ["-h", "--help"]})
@@ -17,13 +18,7 @@ from proverbench.cli.common import HandlesErrors
     show_default=True,
     help="Port of localhost; 0 takes a free one.",
 )
-@click.option(
-    "--published",
-    metavar="[NAME]",
-    is_flag=False,
-    flag_value="advancedmathbench",
-    help="Show published figures beside the runs: Table 1, or those of another benchmark (docs/report.md).",
-)
+@published_option
 def command(**given: Any) -> int:
     """Show RUNS in the browser: the page of `proverbench report`, served on localhost.
 

@@ -2109,6 +2109,13 @@
     tickFormat: "d",
     grid: false
   });
+  var costs = (money, width) => ({
+    label: money ? "cost, US dollars" : "tokens",
+    grid: false,
+    tickFormat: money ? (value) => `$${value}` : "~s",
+    ticks: Math.max(3, Math.round(width / 110)),
+    zero: true
+  });
   var tip = (channels) => ({
     tip: { fill: "var(--raised)", stroke: "var(--line)" },
     ...channels
@@ -2455,13 +2462,7 @@ ${ends(row2)}`)
       rows: asRows(rows).map(({ cost, ...row2 }) => ({ ...row2, [`cost_${unit.toLowerCase()}`]: cost })),
       legend: legendOf(usable),
       draw: (width) => base(width, {
-        x: {
-          label: money ? "cost, US dollars" : "tokens",
-          grid: false,
-          tickFormat: money ? (value) => `$${value}` : "~s",
-          ticks: Math.max(3, Math.round(width / 110)),
-          zero: true
-        },
+        x: costs(money, width),
         y: shares({ label: prover ? "pessimistic score, %" : "balanced F1 of the majority, %", domain: zoom(rows) }),
         marks: [
           Plot.line(rows, { x: "cost", y: "value", z: "run", stroke: ofSeries, strokeOpacity: 0.5 }),
@@ -2980,13 +2981,7 @@ r = ${row2.r}: ${percent(row2.value)}`)
       rows: asRows(rows),
       legend: judges2.map((label2, series) => ({ label: label2, series })),
       draw: (width) => base(width, {
-        x: {
-          label: money ? "cost, US dollars" : "tokens",
-          grid: false,
-          tickFormat: money ? (value) => `$${value}` : "~s",
-          ticks: Math.max(3, Math.round(width / 110)),
-          zero: true
-        },
+        x: costs(money, width),
         y: shares({ label: "score, %", domain: zoom(rows) }),
         marks: [
           Plot.ruleX(rows, { x: "cost", y1: "low", y2: "high", strokeOpacity: 0.4 }),
@@ -3046,7 +3041,7 @@ ${shown2(row2.cost)}`),
         ],
         rows: study.orders
       }) : null,
-      costs(study),
+      costs2(study),
       h("div", { class: "charts" }, panelCurves(study), costChart(study)),
       sentences3(study.notes)
     );
@@ -3107,7 +3102,7 @@ ${shown2(row2.cost)}`),
     });
   }
   var proofsOf = (row2) => h("a", { href: listAddress({ of: row2.policy, yes: row2.accepts, no: row2.rejects }) }, number(row2.proofs));
-  function costs(study) {
+  function costs2(study) {
     const rows = [...study.runs, ...study.calibrations].filter((cell) => cell.cost_usd !== null);
     if (!rows.length) return null;
     return table({

@@ -1,5 +1,18 @@
 /* Scores against repeats, attempts and cost. */
-import { asRows, base, counts, curves, dots, type Entry, legendOf, plotsOf, pointsOf, shares, zoom } from "./drawing";
+import {
+  asRows,
+  base,
+  costs,
+  counts,
+  curves,
+  dots,
+  type Entry,
+  legendOf,
+  plotsOf,
+  pointsOf,
+  shares,
+  zoom,
+} from "./drawing";
 import { points } from "./intervals";
 import type { Run, Task } from "./model";
 import { chart, colour, number, percent } from "./shell";
@@ -109,13 +122,7 @@ export function costPlot(entries: Entry[]) {
     legend: legendOf(usable),
     draw: (width) =>
       base(width, {
-        x: {
-          label: money ? "cost, US dollars" : "tokens",
-          grid: false,
-          tickFormat: money ? (value: number) => `$${value}` : "~s",
-          ticks: Math.max(3, Math.round(width / 110)),
-          zero: true,
-        },
+        x: costs(money, width),
         y: shares({ label: prover ? "pessimistic score, %" : "balanced F1 of the majority, %", domain: zoom(rows) }),
         marks: [
           Plot.line(rows, { x: "cost", y: "value", z: "run", stroke: ofSeries, strokeOpacity: 0.5 }),

@@ -61,6 +61,15 @@ export const counts = (label: string, values: number[]): ScaleOptions => ({
   grid: false,
 });
 
+/** A scale of costs: US dollars, or tokens where prices are not known. */
+export const costs = (money: boolean, width: number): ScaleOptions => ({
+  label: money ? "cost, US dollars" : "tokens",
+  grid: false,
+  tickFormat: money ? (value: number) => `$${value}` : "~s",
+  ticks: Math.max(3, Math.round(width / 110)),
+  zero: true,
+});
+
 export const tip = <T extends object>(channels: T) => ({
   tip: { fill: "var(--raised)", stroke: "var(--line)" },
   ...channels,

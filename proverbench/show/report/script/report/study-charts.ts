@@ -1,5 +1,5 @@
 /* The charts of a study: panels against the number of judgments, scores against costs. */
-import { asRows, base, counts, curves, dots, shares, zoom } from "./drawing";
+import { asRows, base, costs, counts, curves, dots, shares, zoom } from "./drawing";
 import { high, low } from "./intervals";
 import type { PanelRule, Study } from "./study-model";
 import { chart, h, number, percent } from "./shell";
@@ -83,13 +83,7 @@ export function costChart(study: Study): HTMLElement | null {
     legend: judges.map((label, series) => ({ label, series })),
     draw: (width) =>
       base(width, {
-        x: {
-          label: money ? "cost, US dollars" : "tokens",
-          grid: false,
-          tickFormat: money ? (value: number) => `$${value}` : "~s",
-          ticks: Math.max(3, Math.round(width / 110)),
-          zero: true,
-        },
+        x: costs(money, width),
         y: shares({ label: "score, %", domain: zoom(rows) }),
         marks: [
           Plot.ruleX(rows, { x: "cost", y1: "low", y2: "high", strokeOpacity: 0.4 }),
